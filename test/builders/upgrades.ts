@@ -47,9 +47,12 @@ export const acceptText = (...headers: readonly string[]): string => {
 export const spdyAnswer = (...headers: readonly string[]): string =>
   `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`;
 
-/** A frame as a server sends it. */
-export const frameOf = (payload: string): Buffer =>
-  Buffer.concat([Buffer.from([0x82, payload.length]), Buffer.from(payload)]);
+/** A frame as a server sends it, of at most 64 kilobytes. */
+export function frameOf(payload: string): Buffer {
+  const { length } = payload;
+  const size = length < 126 ? [length] : [126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([0x82, ...size]), Buffer.from(payload)]);
+}
 
 /** A client that keeps its connection, with all that comes back. */
 export function openClient(port: number, text: string, isSecure = false) {

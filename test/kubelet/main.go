@@ -1,6 +1,7 @@
 // A kubelet that has no containers: a command runs as a process of this machine, and a forwarded port is one of loopback. What streams
-// is the code of the real one. It serves on a free port of 127.0.0.1 with the certificate and key of its arguments, prints the port,
-// and after that a line for the end of each command.
+// is the code of the real one. It serves on two free ports of 127.0.0.1 with the certificate and key of its arguments: one for a node
+// that leaves websockets to the API server, and one for a node that takes them itself (ExtendWebSocketsToKubelet). It prints both ports,
+// and after that a line for each session and for the end of each command.
 package main
 
 import (
@@ -10,13 +11,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/proxy"
+	translator "k8s.io/apiserver/pkg/util/proxy"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
 	utilexec "k8s.io/utils/exec"
 )
 
@@ -98,11 +103,62 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func main() {
+type refused struct{}
+
+func (refused) Error(w http.ResponseWriter, _ *http.Request, err error) {
+	http.Error(w, err.Error(), http.StatusBadGateway)
+}
+
+// Speaks websocket to the client, and SPDY to the streams: so does a kubelet of that feature to its container runtime.
+func takingWebSockets(streams net.Addr) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		place := &url.URL{Scheme: "http", Host: streams.String(), Path: r.URL.Path, RawQuery: r.URL.RawQuery}
+		upgraded := proxy.NewUpgradeAwareHandler(place, nil, false, false, refused{})
+		switch {
+		case wsstream.IsWebSocketRequestWithTunnelingProtocol(r):
+			translator.NewTunnelingHandler(upgraded).ServeHTTP(w, r)
+		case wsstream.IsWebSocketRequestWithStreamCloseProtocol(r):
+			asked, err := remotecommand.NewOptions(r)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			options := translator.Options{Stdin: asked.Stdin, Stdout: asked.Stdout, Stderr: asked.Stderr, Tty: asked.TTY}
+			translator.NewStreamTranslatorHandler(place, nil, 0, options).ServeHTTP(w, r)
+		default:
+			upgraded.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Says of each session which pod it is for, what it is, and over which protocol it came.
+func reported(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if protocol := r.Header.Get("Upgrade"); protocol != "" {
+			parts := strings.Split(r.URL.Path, "/")
+			fmt.Println("session", parts[min(3, len(parts)-1)], parts[1], protocol)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func listen() net.Listener {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("port", listener.Addr().(*net.TCPAddr).Port)
-	panic(http.ServeTLS(listener, http.HandlerFunc(serve), os.Args[1], os.Args[2]))
+	return listener
+}
+
+func main() {
+	streams, plain, webSockets := listen(), listen(), listen()
+	go func() { panic(http.Serve(streams, http.HandlerFunc(serve))) }()
+	for listener, handler := range map[net.Listener]http.Handler{
+		plain:      http.HandlerFunc(serve),
+		webSockets: takingWebSockets(streams.Addr()),
+	} {
+		go func() { panic(http.ServeTLS(listener, reported(handler), os.Args[1], os.Args[2])) }()
+	}
+	fmt.Println("ports", plain.Addr().(*net.TCPAddr).Port, webSockets.Addr().(*net.TCPAddr).Port)
+	select {}
 }

@@ -7,6 +7,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { Resource } from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, kubectlWith } from './known-holder.ts';
 import { WidgetServer } from './widget-server.ts';
@@ -119,6 +120,23 @@ describe('an API behind the aggregator', async () => {
     }
     body.on('error', () => undefined);
     await admin.patch(holder.object, { spec: { disabled: true } });
+    await until('the watch is cut, behind the API server too', async () => server.watches === 0);
+  });
+
+  it('brings events over a websocket, which ends with the credential too', async () => {
+    const holder = await knownHolder(world, { user: alice });
+    const headers = [
+      `Authorization: Bearer ${holder.key}`,
+      ...webSocketHeaders,
+      'Origin: https://example.com',
+    ];
+    const watch = upgradeText(headers, { line: `GET ${path}?watch=true` });
+    const client = openClient(gateway.port, watch, true);
+    await client.until('101 Switching Protocols');
+    server.add('fourth');
+    await client.until('"name":"fourth"');
+    await admin.patch(holder.object, { spec: { disabled: true } });
+    await client.until('the credential is disabled');
     await until('the watch is cut, behind the API server too', async () => server.watches === 0);
   });
 

@@ -1,96 +1,29 @@
-import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group } from '../../../src/api/names.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { makePod, startKubelet } from '../../kubelet/kubelet.ts';
-import { fourTargets } from './four-targets.ts';
-import { knownHolder, untilKnown, untilReached } from './known-holder.ts';
+import { gatewayWorld } from './gateway-world.ts';
+import { knownHolder, untilKnown } from './known-holder.ts';
+import { sessionRights } from './session-world.ts';
 
-const { world, user, paths } = await fourTargets();
+const world = await gatewayWorld();
 const { gateway, guard, admin } = world;
-const inside = await sharedVirtualCluster();
+const user = world.name('alice');
 const kubelet = await startKubelet(guard);
-const sessions = ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/log', 'pods'];
-const rights = { apiGroups: [''], resources: sessions, verbs: ['get', 'create', 'list'] };
-for (const place of [admin, inside.admin]) await giveRight(place, user, rights);
-const [onPlatform, insidePod] = await Promise.all([admin, inside.admin].map((api) => makePod(api, kubelet)));
-const podIn = (kind: string) => (kind === 'platform' ? onPlatform : insidePod) as string;
+await giveRight(admin, user, sessionRights);
+const pod = await makePod(admin, kubelet);
 const { key } = await knownHolder(world, { user });
-for (const target of Object.values(paths)) await untilReached(gateway, key, target);
 
-const spdy = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' };
 const protocols = [
   ['websocket', {}],
-  ['SPDY', spdy],
+  ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
 ] as const;
-const text = randomBytes(750_000).toString('base64');
-const page = createServer((_, response) => response.end(text));
-page.listen(0, '127.0.0.1');
-afterAll(() => void page.close());
-
-const rows = Object.entries(paths).flatMap(([kind, target]) =>
-  protocols.map(([protocol, env]) => ({ kind, target, protocol, env })),
-);
-
-async function forwarded(
-  kubectl: Kubectl,
-  pod: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  const { port } = page.address() as AddressInfo;
-  const forwarding = await kubectl.begin(['port-forward', `pod/${pod}`, `:${port}`], env);
-  const lines = await forwarding.until('the local port', (all) => /127\.0\.0\.1:\d+/.test(all.join()));
-  const local = /127\.0\.0\.1:(\d+)/.exec(lines.join())?.[1];
-  const answer = await fetch(`http://127.0.0.1:${local}/`);
-  const body = await answer.text();
-  await forwarding.end();
-  return body;
-}
-
-describe.each(rows)('kubectl in the target $kind over $protocol', async ({ kind, target, protocol, env }) => {
-  const pod = podIn(kind);
-  const kubectl = new Kubectl(world, await gateway.kubeconfig(key, target));
-
-  it('execs, with both outputs and the exit code of the command', async () => {
-    const command = ['exec', pod, '--', 'sh', '-c', 'echo out; echo problem >&2; exit 3'];
-    const { stdout, stderr, exitCode } = await kubectl.run(command, { env });
-    expect([stdout, exitCode]).toEqual(['out\n', 3]);
-    expect(stderr).toMatch(/^problem\n/);
-  });
-
-  it('sends and gets a megabyte, attaches, shows the log and forwards a port', async () => {
-    const attach = kubectl.run(['attach', '-i', pod], { env, input: 'typed\n' });
-    const cat = kubectl.run(['exec', '-i', pod, '--', 'cat'], { env, input: text });
-    const log = kubectl.run(['logs', pod], { env });
-    const body = forwarded(kubectl, pod, env);
-    expect((await cat).stdout === text).toBe(true);
-    expect((await attach).stdout).toBe('attached\ntyped\n');
-    expect((await log).stdout).toBe('a line of the log\n');
-    expect((await body) === text).toBe(true);
-  });
-
-  it('copies a file there and back', async () => {
-    const [from, there, back] = ['from', 'there', 'back'].map((file) =>
-      path.join(guard.folder, `${file}-${kind.replace(' ', '-')}-${protocol}`),
-    ) as [string, string, string];
-    await writeFile(from, text);
-    await kubectl.ok(['cp', from, `${pod}:${there}`], { env });
-    await kubectl.ok(['cp', `${pod}:${there}`, back], { env });
-    expect((await readFile(back, 'utf8')) === text).toBe(true);
-  });
-});
 
 describe.each(protocols)('over %s', async (protocol, env) => {
-  const pod = podIn('platform');
   /** A command that writes, and so notices its end. */
   const endless = (name: string) => [
     'exec',
@@ -147,7 +80,7 @@ describe.each(protocols)('over %s', async (protocol, env) => {
   it('a gateway that stops ends shells within its grace, and exits with 0', async () => {
     const stopping = await RunningGateway.start(world.plane, guard, {
       name: world.name('stopping'),
-      env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_SHUTDOWN_GRACE: '1s' },
+      env: { LATCHKEY_SHUTDOWN_GRACE: '1s' },
     });
     await untilKnown(stopping, key);
     const kubectl = new Kubectl(world, await stopping.kubeconfig(key));
@@ -222,18 +155,5 @@ describe('a request for another protocol shows no byte that a plain one does not
     const answer = await exchange(line, [`Authorization: Bearer ${full}`, ...asked], true);
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*"type":"ADDED"/);
     expect(answer).not.toContain(full);
-  });
-
-  it('and a watch of other kinds is a websocket, as at the API server', async () => {
-    const line = 'GET /kubernetes/management/api/v1/namespaces/default/pods?watch=true';
-    await giveRight(admin, user, { apiGroups: [''], resources: ['pods'], verbs: ['watch'] });
-    const client = openClient(
-      gateway.port,
-      upgradeText([`Authorization: Bearer ${key}`, ...asked], { line }),
-      true,
-    );
-    await client.until('"type":"ADDED"');
-    expect(client.state.received).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
-    client.socket.destroy();
   });
 });

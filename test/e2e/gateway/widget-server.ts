@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Identity } from '../../../lab/controlplane/certificates.ts';
+import { acceptText, frameOf } from '../../builders/upgrades.ts';
 
 const widget = (group: string, name: string) => ({
   apiVersion: `${group}/v1`,
@@ -10,11 +12,15 @@ const widget = (group: string, name: string) => ({
   metadata: { name, resourceVersion: '1' },
 });
 
-/** An API of somebody else, behind the aggregator of the API server. Serves `widgets` of one group, without namespaces. */
+/**
+ * An API of somebody else, behind the aggregator of the API server. Serves `widgets` of one group, without namespaces. A watch may be
+ * a websocket with the key of the builders.
+ */
 export class WidgetServer {
   readonly #group: string;
   readonly #server: Server;
   readonly #watches = new Set<ServerResponse>();
+  readonly #webSockets = new Set<Duplex>();
   /** Of each request for widgets. */
   readonly seen: IncomingHttpHeaders[] = [];
 
@@ -28,6 +34,15 @@ export class WidgetServer {
   private constructor(group: string, { certificate: cert, key }: Identity) {
     this.#group = group;
     this.#server = createServer({ cert, key }, (request, response) => this.#answer(request, response));
+    this.#server.on('upgrade', (_, socket: Duplex) => {
+      this.#webSockets.add(socket);
+      socket
+        .on('error', () => undefined)
+        .once('close', () => this.#webSockets.delete(socket))
+        .once('end', () => socket.end())
+        .resume()
+        .write(acceptText());
+    });
   }
 
   get port(): number {
@@ -35,16 +50,18 @@ export class WidgetServer {
   }
 
   get watches(): number {
-    return this.#watches.size;
+    return this.#watches.size + this.#webSockets.size;
   }
 
   /** An event for every open watch. */
   add(name: string): void {
     const event = { type: 'ADDED', object: widget(this.#group, name) };
     for (const watch of this.#watches) watch.write(`${JSON.stringify(event)}\n`);
+    for (const socket of this.#webSockets) socket.write(frameOf(JSON.stringify(event)));
   }
 
   async stop(): Promise<void> {
+    for (const socket of this.#webSockets) socket.destroy();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }

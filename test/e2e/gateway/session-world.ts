@@ -1,0 +1,47 @@
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { type Kubelet, makePod, startKubelet } from '../../kubelet/kubelet.ts';
+import { type FourTargets, fourTargets } from './four-targets.ts';
+import { knownHolder, untilReached } from './known-holder.ts';
+
+/** What kubectl asks for in `exec`, `attach`, `port-forward`, `cp` and `logs`. */
+export const sessionRights = {
+  apiGroups: [''],
+  resources: ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/log', 'pods'],
+  verbs: ['get', 'create', 'list', 'watch'],
+};
+
+/** How a node is asked for a session that a client wants over a websocket. */
+export const nodeKinds = ['is asked over SPDY', 'takes websockets itself'] as const;
+export type NodeKind = (typeof nodeKinds)[number];
+
+export interface SessionWorld extends FourTargets {
+  readonly kubelet: Kubelet;
+  /** Of the user, who may open sessions in each target. */
+  readonly key: string;
+  /** The name of the pod on that node. */
+  podIn(target: string, node: NodeKind): string;
+}
+
+/** Four targets with a pod on a node of each kind. Call it at the top of a file. */
+export async function sessionWorld(): Promise<SessionWorld> {
+  const targets = await fourTargets();
+  const { world, user, paths } = targets;
+  const inside = await sharedVirtualCluster();
+  const kubelet = await startKubelet(world.guard);
+  const { port, webSocketPort } = kubelet;
+  const [platformPods, insidePods] = await Promise.all(
+    [world.admin, inside.admin].map(async (admin) => {
+      await giveRight(admin, user, sessionRights);
+      return {
+        'is asked over SPDY': await makePod(admin, { port }),
+        'takes websockets itself': await makePod(admin, { port: webSocketPort, takesWebSockets: true }),
+      };
+    }),
+  );
+  const { key } = await knownHolder(world, { user });
+  for (const target of Object.values(paths)) await untilReached(world.gateway, key, target);
+  const podIn = (target: string, node: NodeKind) =>
+    (target === 'platform' ? platformPods : insidePods)?.[node] ?? 'none';
+  return { ...targets, kubelet, key, podIn };
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Kubectl } from '../../../lab/operator/kubectl.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
+import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
+
+const { world, paths, key, kubelet, podIn } = await sessionWorld();
+const { gateway, guard } = world;
+
+const text = randomBytes(750_000).toString('base64');
+const page = createServer((_, response) => response.end(text));
+page.listen(0, '127.0.0.1');
+afterAll(() => void page.close());
+
+const spdy = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' };
+const protocols = { websocket: {}, SPDY: spdy };
+
+interface Session {
+  readonly kubectl: Kubectl;
+  readonly pod: string;
+  /** Sets the protocol. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const commands: Readonly<Record<string, (session: Session) => Promise<void>>> = {
+  'exec has both outputs and the exit code of the command': async ({ kubectl, pod, env }) => {
+    const command = ['exec', pod, '--', 'sh', '-c', 'echo out; echo problem >&2; exit 3'];
+    const { stdout, stderr, exitCode } = await kubectl.run(command, { env });
+    expect([stdout, exitCode]).toEqual(['out\n', 3]);
+    expect(stderr).toMatch(/^problem\n/);
+  },
+  'exec sends a megabyte, and gets it back': async ({ kubectl, pod, env }) => {
+    const { stdout, exitCode } = await kubectl.run(['exec', '-i', pod, '--', 'cat'], { env, input: text });
+    expect([stdout === text, exitCode]).toEqual([true, 0]);
+  },
+  'attach shows what is there, and what is typed': async ({ kubectl, pod, env }) => {
+    const { stdout, exitCode } = await kubectl.run(['attach', '-i', pod], { env, input: 'typed\n' });
+    expect([stdout, exitCode]).toEqual(['attached\ntyped\n', 0]);
+  },
+  'port-forward brings pages side by side': async ({ kubectl, pod, env }) => {
+    const { port } = page.address() as AddressInfo;
+    const forwarding = await kubectl.begin(['port-forward', `pod/${pod}`, `:${port}`], env);
+    const lines = await forwarding.until('the local port', (all) => /127\.0\.0\.1:\d+/.test(all.join()));
+    const local = `http://${/127\.0\.0\.1:\d+/.exec(lines.join())?.[0]}/`;
+    const bodies = await Promise.all([local, local].map(async (url) => await (await fetch(url)).text()));
+    expect(bodies.map((body) => body === text)).toEqual([true, true]);
+    await forwarding.end();
+  },
+  'cp brings a file there and back': async ({ kubectl, pod, env }) => {
+    const [from, there, back] = ['from', 'there', 'back'].map((file) =>
+      path.join(guard.folder, uniqueName(file)),
+    ) as [string, string, string];
+    await writeFile(from, text);
+    await kubectl.ok(['cp', from, `${pod}:${there}`], { env });
+    await kubectl.ok(['cp', `${pod}:${there}`, back], { env });
+    expect((await readFile(back, 'utf8')) === text).toBe(true);
+  },
+};
+
+const rows = Object.entries(paths).flatMap(([target, place]) =>
+  nodeKinds.flatMap((node) =>
+    Object.entries(protocols).map(([protocol, env]) => ({ target, place, node, protocol, env })),
+  ),
+);
+
+describe.each(rows)(
+  'kubectl over $protocol, in the target $target, to a node that $node:',
+  async ({ target, place, node, env }) => {
+    const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place));
+    const pod = podIn(target, node);
+    // Few at a time: each is a process.
+    it.concurrent.each(Object.entries(commands))('%s', async (_, run) => await run({ kubectl, pod, env }));
+  },
+);
+
+it.each(Object.entries(paths))('kubectl in the target %s shows a log', async (target, place) => {
+  const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place));
+  expect(await kubectl.ok(['logs', podIn(target, nodeKinds[0])])).toBe('a line of the log\n');
+});
+
+describe.each(Object.entries(paths))('a browser, in the target %s,', async (target, place) => {
+  const pod = podIn(target, nodeKinds[0]);
+  const headers = [...webSocketHeaders, `Authorization: Bearer ${key}`, 'Origin: https://example.com'];
+
+  it.each([
+    ['watches', `pods?watch=true&fieldSelector=metadata.name%3D${pod}`, '"type":"ADDED"'],
+    ['follows a log', `pods/${pod}/log?follow=true`, 'a line of the log'],
+  ])('%s over a websocket', async (_, what, shown) => {
+    const line = `GET /kubernetes/${place}/api/v1/namespaces/default/${what}`;
+    const client = openClient(gateway.port, upgradeText(headers, { line }), true);
+    await client.until(shown);
+    expect(client.state.received).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
+    client.socket.destroy();
+  });
+});
+
+it.each<[NodeKind, readonly string[]]>([
+  ['is asked over SPDY', ['SPDY/3.1']],
+  ['takes websockets itself', ['SPDY/3.1', 'websocket']],
+])('a node that %s was', async (node, asked) => {
+  const sessions = await kubelet.sessions();
+  for (const target of ['platform', 'cluster'])
+    for (const session of ['exec', 'attach', 'portForward']) {
+      const here = sessions.filter(({ pod, kind }) => pod === podIn(target, node) && kind === session);
+      expect([...new Set(here.map(({ protocol }) => protocol))].sort()).toEqual(asked);
+    }
+});
