@@ -21,18 +21,21 @@ type RunOptions = Omit<KubectlOptions, 'kubeconfig'>;
 export class Kubectl {
   readonly #world: World;
   readonly #kubeconfig: string;
+  readonly #program: string;
   readonly #made = new Map<string, Target>();
 
-  /** Call it at the top of a file. */
-  constructor(world: World, kubeconfig: string) {
+  /** Call it at the top of a file. `program`: another kubectl than that of the control plane. */
+  constructor(world: World, kubeconfig: string, program = world.plane.binaries.kubectl) {
     this.#world = world;
     this.#kubeconfig = kubeconfig;
+    this.#program = program;
     afterAll(async () => await this.#clear());
   }
 
   /** Runs a command that may fail. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<KubectlResult> {
-    return await this.#world.plane.kubectl(args, { ...options, kubeconfig: this.#kubeconfig });
+    const places = { kubeconfig: this.#kubeconfig, program: this.#program };
+    return await this.#world.plane.kubectl(args, { ...options, ...places });
   }
 
   /** Runs a command and resolves with its output. @throws Error with what kubectl said when it fails. */
@@ -73,7 +76,7 @@ export class Kubectl {
     const { plane, guard, name } = this.#world;
     const { pid, logPath, exited } = await guard.run({
       name: name('kubectl'),
-      command: plane.binaries.kubectl,
+      command: this.#program,
       args,
       env: { ...env, KUBECONFIG: this.#kubeconfig, KUBECACHEDIR: path.join(plane.folder, 'kubectl-cache') },
     });

@@ -19,8 +19,14 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../ports.ts';
-import { cacheKey, kubernetesVersion, type ToolName, toolNames } from '../versions.ts';
-import { controlPlaneBinaries } from './binaries.ts';
+import {
+  cacheKey,
+  kubernetesVersion,
+  olderKubectlVersion,
+  type ProgramName,
+  toolNames,
+} from '../versions.ts';
+import { controlPlaneBinaries, olderKubectl } from './binaries.ts';
 import { goBuild } from './build.ts';
 import { digestFor, downloads } from './download.ts';
 import { cacheFolder, cacheRoot } from './find.ts';
@@ -55,8 +61,8 @@ async function find(...sources: Source[]): ReturnType<typeof controlPlaneBinarie
 }
 
 /** Makes whatever is still missing, like a compiler that always works. */
-function substitute(): Source & { asked: ToolName[] } {
-  const asked: ToolName[] = [];
+function substitute(): Source & { asked: ProgramName[] } {
+  const asked: ProgramName[] = [];
   const source: Source = async (tools, place) => {
     asked.push(...tools);
     fill(place.folder, tools);
@@ -65,7 +71,7 @@ function substitute(): Source & { asked: ToolName[] } {
   return Object.assign(source, { asked });
 }
 
-function fill(folder: string, tools: readonly ToolName[], text = '#!/bin/sh\necho substitute\n'): void {
+function fill(folder: string, tools: readonly ProgramName[], text = '#!/bin/sh\necho substitute\n'): void {
   mkdirSync(folder, { recursive: true });
   for (const tool of tools) writeFileSync(path.join(folder, tool), text, { mode: 0o755 });
 }
@@ -150,6 +156,36 @@ describe('the cache', () => {
 
   it('shows nothing of an attempt that failed', async () => {
     await expect(find(async () => ['nothing to be had'])).rejects.toThrow('nothing to be had');
+    expect(inCache()).toEqual([]);
+  });
+});
+
+describe('the older kubectl', () => {
+  const folder = () =>
+    path.join(cacheRoot(env), `kubectl-${olderKubectlVersion}-${process.platform}-${process.arch}`);
+
+  it('is no part of what a control plane waits for', async () => {
+    await find(downloads(limits));
+    expect(releases.requests.filter((url) => url.includes(olderKubectlVersion))).toEqual([]);
+    expect(inCache()).toEqual([cacheKey]);
+  });
+
+  it('is downloaded by its own version when somebody asks for it, once', async () => {
+    const get = async () => await olderKubectl(env, report, [downloads(limits), substitute()]);
+    const program = await get();
+    expect(program).toBe(path.join(folder(), 'older-kubectl'));
+    expect(readFileSync(program)).toEqual(programOf('older-kubectl'));
+    const requests = releases.requests.length;
+    expect([await get(), releases.requests.length]).toEqual([program, requests]);
+  });
+
+  it('is built where it cannot be downloaded, or says why that cannot be', async () => {
+    releases.faults.set('kubectl', (response) => response.writeHead(500).end());
+    fakeGo('echo "$PWD $*" >&2; exit 1');
+    const failure = await olderKubectl(env, report, [downloads(limits), goBuild]).catch(String);
+    expect(failure).toContain(`download of older-kubectl: `);
+    expect(failure).toMatch(/lab\/controlplane\/older-kubectl build .* -o \S+\/older-kubectl \.$/m);
+    expect(failure).toContain(`version.gitVersion=v${olderKubectlVersion} `);
     expect(inCache()).toEqual([]);
   });
 });

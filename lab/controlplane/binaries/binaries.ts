@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type Binaries, kubernetesVersion, toolNames } from '../versions.ts';
-import { binariesIn, cacheFolder, type Environment, missingIn } from './find.ts';
+import { type Binaries, kubernetesVersion, olderKubectlVersion, toolNames } from '../versions.ts';
+import { binariesIn, cacheFolder, cacheRoot, type Environment, missingIn } from './find.ts';
 import { installPrograms, NoWay } from './install.ts';
 import { type Report, reportOnStderr } from './report.ts';
 import type { Source } from './source.ts';
@@ -32,6 +32,27 @@ export async function controlPlaneBinaries(
     throw error instanceof NoWay ? new Error(explanation(error, env)) : error;
   }
   return binariesIn(cached);
+}
+
+/**
+ * Finds the kubectl of the minor before in the cache, or downloads or builds it into it. No one else waits for it.
+ * @throws Error when there is no way to get it.
+ */
+export async function olderKubectl(
+  env: Environment = process.env,
+  report: Report = reportOnStderr(),
+  sources?: readonly Source[],
+): Promise<string> {
+  const name = 'older-kubectl';
+  const folder = path.join(
+    cacheRoot(env),
+    `kubectl-${olderKubectlVersion}-${process.platform}-${process.arch}`,
+  );
+  const programs = [name] as const;
+  if ((await missingIn(folder, programs)).length > 0) {
+    await installPrograms({ folder, programs }, env, report, sources);
+  }
+  return path.join(folder, name);
 }
 
 function explanation({ message }: NoWay, env: Environment): string {

@@ -1,20 +1,21 @@
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buildFlags, buildSettings } from '../../go/build-settings.ts';
-import { kubernetesVersion, type ToolName } from '../versions.ts';
+import { kubernetesVersion, olderKubectlVersion, type ProgramName } from '../versions.ts';
 import { withHeartbeat } from './report.ts';
 import { messageOf, type Source, type Workplace } from './source.ts';
 
 const heartbeatMs = 15_000;
 const logTailLines = 15;
 const commandNotFound = 127;
-const moduleFolder = path.join(import.meta.dirname, '../build');
+const folderOf = (module: string): string => path.join(import.meta.dirname, '..', module);
 
-const packageOf: Readonly<Record<ToolName, string>> = {
+const packageOf: Readonly<Record<ProgramName, string>> = {
   etcd: 'go.etcd.io/etcd/server/v3',
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  'older-kubectl': '.',
 };
 
 /** Compiles the programs from the Go modules that build/go.mod pins; build/go.sum holds their digests. */
@@ -28,10 +29,10 @@ export const goBuild: Source = async (tools, place) => {
   }
 };
 
-async function build(tool: ToolName, place: Workplace, position: string): Promise<void> {
-  place.report(
-    `compiling ${tool}, ${position}; on two cores all four take five to ten minutes the first time`,
-  );
+async function build(tool: ProgramName, place: Workplace, position: string): Promise<void> {
+  const isOlder = tool === 'older-kubectl';
+  const duration = isOlder ? 'it takes a minute or two' : 'all four take five to ten minutes';
+  place.report(`compiling ${tool}, ${position}; on two cores ${duration} the first time`);
   const compiler = await place.guard.run({
     name: `build-${tool}`,
     command: 'go',
@@ -40,12 +41,12 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
       '-v',
       ...buildFlags,
       '-ldflags',
-      linkerFlags(),
+      linkerFlags(isOlder ? olderKubectlVersion : kubernetesVersion),
       '-o',
       path.join(place.folder, tool),
       packageOf[tool],
     ],
-    cwd: moduleFolder,
+    cwd: folderOf(isOlder ? 'older-kubectl' : 'build'),
     env: { ...buildSettings, PATH: place.env['PATH'] ?? '' },
     graceSeconds: 2,
   });
@@ -59,11 +60,11 @@ async function build(tool: ToolName, place: Workplace, position: string): Promis
 }
 
 /** Sets what `kubectl version` and the API server's /version say; Kubernetes does so at link time only. */
-function linkerFlags(): string {
-  const [major = '', minor = ''] = kubernetesVersion.split('.');
+function linkerFlags(kubernetes: string): string {
+  const [major = '', minor = ''] = kubernetes.split('.');
   const version = 'k8s.io/component-base/version';
   const values = {
-    gitVersion: `v${kubernetesVersion}`,
+    gitVersion: `v${kubernetes}`,
     gitMajor: major,
     gitMinor: minor,
     gitCommit: 'unknown',

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { ToolName } from '../versions.ts';
+import type { ProgramName } from '../versions.ts';
 import { Downloader, type TimeLimits } from './fetch.ts';
 import { type Release, releaseOf } from './releases.ts';
 import { withHeartbeat } from './report.ts';
@@ -25,7 +25,7 @@ export function downloads(limits?: TimeLimits): Source {
 
 async function attempt(
   downloader: Downloader,
-  tool: ToolName,
+  tool: ProgramName,
   place: Workplace,
 ): Promise<string | undefined> {
   try {
@@ -38,7 +38,7 @@ async function attempt(
   }
 }
 
-async function provide(downloader: Downloader, tool: ToolName, place: Workplace): Promise<void> {
+async function provide(downloader: Downloader, tool: ProgramName, place: Workplace): Promise<void> {
   const release = releaseOf(tool, place.env);
   place.report(`downloading ${release.url}`);
   // The digest first: without one the program is of no use.

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { type Binaries, cacheKey, type ToolName, toolNames } from '../versions.ts';
+import { type Binaries, cacheKey, type ProgramName, toolNames } from '../versions.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,8 +22,8 @@ export function cacheFolder(env: Environment): string {
 /** Which of the programs a folder lacks; a file that may not be executed counts as lacking. */
 export async function missingIn(
   folder: string,
-  programs: readonly ToolName[] = toolNames,
-): Promise<ToolName[]> {
+  programs: readonly ProgramName[] = toolNames,
+): Promise<ProgramName[]> {
   const found = await Promise.all(programs.map(async (name) => await isExecutable(path.join(folder, name))));
   return programs.filter((_, index) => found[index] !== true);
 }

@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { Guard } from '../guard.ts';
-import type { ToolName } from '../versions.ts';
+import type { ProgramName } from '../versions.ts';
 import { goBuild } from './build.ts';
 import { downloads } from './download.ts';
 import { cacheRoot, type Environment, missingIn } from './find.ts';
@@ -22,7 +22,7 @@ export class NoWay extends Error {
 /** The programs in one folder of the cache. */
 export interface ProgramSet {
   readonly folder: string;
-  readonly programs: readonly ToolName[];
+  readonly programs: readonly ProgramName[];
 }
 
 /**
@@ -52,7 +52,7 @@ export async function installPrograms(
 
 async function collect(
   place: Workplace,
-  programs: readonly ToolName[],
+  programs: readonly ProgramName[],
   sources: readonly Source[],
 ): Promise<void> {
   await mkdir(place.folder);

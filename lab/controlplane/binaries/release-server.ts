@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { etcdVersion, type ToolName, toolNames } from '../versions.ts';
+import { etcdVersion, type ProgramName, toolNames } from '../versions.ts';
 import { releaseOf } from './releases.ts';
 
 /** A stand-in for the download hosts, on loopback, that publishes small shell scripts as the four programs. */
@@ -20,7 +20,7 @@ export class ReleaseServer {
     const releases = new ReleaseServer();
     releases.#server.listen(0, '127.0.0.1');
     await once(releases.#server, 'listening');
-    for (const tool of toolNames) releases.#publish(tool);
+    for (const tool of [...toolNames, 'older-kubectl'] as const) releases.#publish(tool);
     return releases;
   }
 
@@ -48,7 +48,7 @@ export class ReleaseServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #publish(tool: ToolName): void {
+  #publish(tool: ProgramName): void {
     const release = releaseOf(tool, this.env);
     const program = programOf(tool);
     const content =
@@ -71,7 +71,7 @@ export class ReleaseServer {
 }
 
 /** Builds the program as the server publishes it. */
-export function programOf(tool: ToolName): Buffer {
+export function programOf(tool: ProgramName): Buffer {
   return Buffer.from(`#!/bin/sh\necho "${tool} of the release"\n`);
 }
 

@@ -1,4 +1,4 @@
-import { etcdVersion, kubernetesVersion, type ToolName } from '../versions.ts';
+import { etcdVersion, kubernetesVersion, olderKubectlVersion, type ProgramName } from '../versions.ts';
 import type { Environment } from './find.ts';
 
 /** Where a program is published, and how its digest is. */
@@ -14,14 +14,15 @@ const defaultKubernetesBase = 'https://dl.k8s.io/release';
 const defaultEtcdBase = 'https://github.com/etcd-io/etcd/releases/download';
 
 /** @throws Error when a base address is not one that we would download programs from. */
-export function releaseOf(program: ToolName, env: Environment): Release {
+export function releaseOf(program: ProgramName, env: Environment): Release {
   if (program === 'etcd') return etcdRelease(env);
-  return kubernetesRelease(program, env);
+  if (program === 'older-kubectl') return kubernetesRelease('kubectl', olderKubectlVersion, env);
+  return kubernetesRelease(program, kubernetesVersion, env);
 }
 
-function kubernetesRelease(name: string, env: Environment): Release {
+function kubernetesRelease(name: string, version: string, env: Environment): Release {
   const base = baseAddress(env, 'CONTROLPLANE_KUBERNETES_DOWNLOADS', defaultKubernetesBase);
-  const url = `${base}/v${kubernetesVersion}/bin/${process.platform}/${goArchitecture()}/${name}`;
+  const url = `${base}/v${version}/bin/${process.platform}/${goArchitecture()}/${name}`;
   return { url, digestUrl: `${url}.sha256` };
 }
 

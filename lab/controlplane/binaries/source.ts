@@ -1,5 +1,5 @@
 import type { Guard } from '../guard.ts';
-import type { ToolName } from '../versions.ts';
+import type { ProgramName } from '../versions.ts';
 import type { Environment } from './find.ts';
 import type { Report } from './report.ts';
 
@@ -13,7 +13,7 @@ export interface Workplace {
 }
 
 /** One way to get programs. It puts what it can into the folder and returns, a line each, why it lacks the rest. */
-export type Source = (tools: readonly ToolName[], place: Workplace) => Promise<string[]>;
+export type Source = (tools: readonly ProgramName[], place: Workplace) => Promise<string[]>;
 
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -4,7 +4,7 @@ import { type Kubelet, makePod, startKubelet } from '../../kubelet/kubelet.ts';
 import { type FourTargets, fourTargets } from './four-targets.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
-/** What kubectl asks for in `exec`, `attach`, `port-forward`, `cp` and `logs`. */
+/** The rights that `exec`, `attach`, `port-forward`, `cp`, `logs` and a watch of pods need. */
 export const sessionRights = {
   apiGroups: [''],
   resources: ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/log', 'pods'],

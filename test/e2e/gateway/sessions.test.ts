@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { olderKubectl } from '../../../lab/controlplane/binaries/binaries.ts';
+import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplane/versions.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
@@ -62,16 +64,24 @@ const commands: Readonly<Record<string, (session: Session) => Promise<void>>> = 
   },
 };
 
+const older = await olderKubectl();
 const rows = Object.entries(paths).flatMap(([target, place]) =>
   nodeKinds.flatMap((node) =>
     Object.entries(protocols).map(([protocol, env]) => ({ target, place, node, protocol, env })),
   ),
 );
+/** In a space alone: the ways into the others are the same for it. */
+const olderRows = rows
+  .filter(({ target, node }) => target === 'space' && node === 'is asked over SPDY')
+  .map((row) => ({ ...row, program: older }));
 
-describe.each(rows)(
-  'kubectl over $protocol, in the target $target, to a node that $node:',
-  async ({ target, place, node, env }) => {
-    const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place));
+describe.each([
+  ...rows.map((row) => ({ ...row, version: kubernetesVersion, program: undefined })),
+  ...olderRows.map((row) => ({ ...row, version: olderKubectlVersion })),
+])(
+  'kubectl $version over $protocol, in the target $target, to a node that $node:',
+  async ({ target, place, node, env, program }) => {
+    const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place), program);
     const pod = podIn(target, node);
     // Few at a time: each is a process.
     it.concurrent.each(Object.entries(commands))('%s', async (_, run) => await run({ kubectl, pod, env }));
