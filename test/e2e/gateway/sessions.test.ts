@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -9,10 +9,17 @@ import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplan
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
+import { buildClientGoSessions } from '../../clientgo/sessions.ts';
+import { ClientNodeSessions } from '../../clients/client-node-sessions.ts';
+import type { Recording } from '../../clients/recorded/recording.ts';
+import { knownHolder } from './known-holder.ts';
 import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
 
-const { world, paths, key, kubelet, podIn } = await sessionWorld();
+const { world, user, paths, key, kubelet, podIn } = await sessionWorld();
 const { gateway, guard } = world;
+
+const clientGo = await buildClientGoSessions(guard.folder);
+const recorded = path.resolve(import.meta.dirname, '../../clients/recorded');
 
 const text = randomBytes(750_000).toString('base64');
 const page = createServer((_, response) => response.end(text));
@@ -88,6 +95,18 @@ describe.each([
   },
 );
 
+it.each<[NodeKind, readonly string[]]>([
+  ['is asked over SPDY', ['SPDY/3.1']],
+  ['takes websockets itself', ['SPDY/3.1', 'websocket']],
+])('a node that %s was', async (node, asked) => {
+  const sessions = await kubelet.sessions();
+  for (const target of ['platform', 'cluster'])
+    for (const session of ['exec', 'attach', 'portForward']) {
+      const here = sessions.filter(({ pod, kind }) => pod === podIn(target, node) && kind === session);
+      expect([...new Set(here.map(({ protocol }) => protocol))].sort()).toEqual(asked);
+    }
+});
+
 it.each(Object.entries(paths))('kubectl in the target %s shows a log', async (target, place) => {
   const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place));
   expect(await kubectl.ok(['logs', podIn(target, nodeKinds[0])])).toBe('a line of the log\n');
@@ -109,14 +128,63 @@ describe.each(Object.entries(paths))('a browser, in the target %s,', async (targ
   });
 });
 
-it.each<[NodeKind, readonly string[]]>([
-  ['is asked over SPDY', ['SPDY/3.1']],
-  ['takes websockets itself', ['SPDY/3.1', 'websocket']],
-])('a node that %s was', async (node, asked) => {
-  const sessions = await kubelet.sessions();
-  for (const target of ['platform', 'cluster'])
-    for (const session of ['exec', 'attach', 'portForward']) {
-      const here = sessions.filter(({ pod, kind }) => pod === podIn(target, node) && kind === session);
-      expect([...new Set(here.map(({ protocol }) => protocol))].sort()).toEqual(asked);
-    }
+describe.each(nodeKinds)('a pod on a node that %s', async (node) => {
+  const pod = podIn('space', node);
+  const kubeconfig = await gateway.kubeconfig(key, paths.space);
+  const clientNode = new ClientNodeSessions(kubeconfig, pod);
+  const command = ['sh', '-c', 'cat; echo problem >&2; exit 3'];
+
+  it('is open to exec and attach of client-node', async () => {
+    const [stdout, stderr] = [text, 'problem\n'];
+    const { stdout: found, ...rest } = await clientNode.exec(command, stdout);
+    expect([found === stdout, rest]).toEqual([true, { stderr, exitCode: 3 }]);
+    expect(await clientNode.attach('typed\n')).toBe('attached\ntyped\n');
+  });
+
+  it('is open to its port-forward', async () => {
+    const { port } = page.address() as AddressInfo;
+    const answer = await clientNode.forward(port, 'GET / HTTP/1.0\r\n\r\n', text.length);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer.endsWith(text)).toBe(true);
+  });
+
+  it('is open to its cp', async () => {
+    const folders = ['from', 'there', 'back'].map((name) => path.join(guard.folder, uniqueName(name)));
+    for (const folder of folders) await mkdir(folder);
+    await writeFile(path.join(folders[0] ?? '', 'file'), text);
+    const copied = await clientNode.copy(folders as [string, string, string], 'file');
+    expect(copied === text).toBe(true);
+  });
+
+  it('is open to each executor of client-go', async () => {
+    const outcomes = await clientGo.exec(kubeconfig, pod, command, 'typed\n');
+    const ran = { stdout: 'typed\n', stderr: 'problem\n', exitCode: 3, error: '' };
+    expect(outcomes).toEqual(['websocket', 'SPDY', 'either'].map((way) => ({ way, ...ran })));
+  });
+
+  it.each(['python', 'headlamp'])('is open to a recorded request of %s', async (name) => {
+    const { requests } = JSON.parse(await readFile(path.join(recorded, `${name}.json`), 'utf8')) as Recording;
+    const found = requests.find((one) => /\/exec\?/.test(one.path) && one.headers['upgrade'] === 'websocket');
+    const { path: asked = '', headers: sent = {} } = found ?? {};
+    const here = asked
+      .replace(/\/pods\/[^/]+\//, `/pods/${pod}/`)
+      .replace(/command=\w+/, 'command=echo&command=hello')
+      .replace(/container=\w+/, 'container=main');
+    const { connection: _, upgrade: __, ...others } = sent;
+    const headers = Object.entries({ ...others, authorization: `Bearer ${key}` });
+    const lines = headers.map(([header, value]) => `${header}: ${value}`);
+    const line = `GET /kubernetes/${paths.space}${here}`;
+    const client = openClient(gateway.port, upgradeText(lines, { line }), true);
+    // The first channel is standard output.
+    await client.until('\x01hello\n');
+    client.socket.destroy();
+  });
+});
+
+it('client-go is told why a scope refuses a session, in each way', async () => {
+  const scope = { rules: [{ verbs: ['get'], requestTargets: ['Management'] }] };
+  const narrow = await knownHolder(world, { user, scope });
+  const kubeconfig = await gateway.kubeconfig(narrow.key);
+  for (const { error } of await clientGo.exec(kubeconfig, podIn('platform', nodeKinds[0]), ['true']))
+    expect(error).toContain('out of scope: cannot create "pods/exec"');
 });
