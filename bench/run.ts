@@ -22,6 +22,7 @@ import { recordMemory } from './benchmarks/record-memory.ts';
 import { revoke } from './benchmarks/revoke.ts';
 import { rollOut } from './benchmarks/roll-out.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
+import { upgrade } from './benchmarks/upgrade.ts';
 import { withdrawal } from './benchmarks/withdrawal.ts';
 import { runCommandLine } from './command-line.ts';
 import { machineFacts } from './measure/machine.ts';
@@ -41,6 +42,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyGet,
   proxyList,
   proxyWatch,
+  upgrade,
   byPost,
   ownLists,
   authorize,

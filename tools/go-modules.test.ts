@@ -8,6 +8,7 @@ const prometheus = 'test/prometheus/go.mod';
 const olderKubectl = 'lab/controlplane/older-kubectl/go.mod';
 const files = [
   'lab/controlplane/build/go.mod',
+  'lab/kubelet/go.mod',
   olderKubectl,
   ...globSync('test/*/go.mod', { cwd: root }).sort(),
 ];

@@ -49,6 +49,10 @@ http {
   ${temporary.join('\n  ')}
   keepalive_requests 1000000000;
   client_max_body_size 0;
+  map $http_upgrade $connection {
+    default upgrade;
+    "" "";
+  }
   upstream api_server {
     server ${new URL(plane.server).host};
     keepalive 128;
@@ -65,7 +69,9 @@ http {
     location /kubernetes/management/ {
       proxy_pass https://api_server/;
       proxy_http_version 1.1;
-      proxy_set_header Connection "";
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection $connection;
+      proxy_read_timeout 1h;
 ${headers.map(([name, value]) => `      proxy_set_header ${name} "${value}";`).join('\n')}
       proxy_ssl_protocols TLSv1.2 TLSv1.3;
       proxy_ssl_session_reuse on;

@@ -1,6 +1,6 @@
+import { type Kubelet, makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { type Kubelet, makePod, startKubelet } from '../../kubelet/kubelet.ts';
 import { type FourTargets, fourTargets } from './four-targets.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 

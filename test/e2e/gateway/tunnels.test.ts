@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { group } from '../../../src/api/names.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
-import { makePod, startKubelet } from '../../kubelet/kubelet.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilKnown } from './known-holder.ts';
 import { sessionRights } from './session-world.ts';

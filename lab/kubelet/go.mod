@@ -1,5 +1,5 @@
 // A kubelet without containers; see kubelet.ts.
-module latchkey.local/test/kubelet
+module latchkey.local/lab/kubelet
 
 go 1.26.0
 

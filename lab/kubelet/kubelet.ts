@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createAuthority, createServer } from '../../lab/controlplane/certificates.ts';
-import type { Guard } from '../../lab/controlplane/guard.ts';
-import { buildGoProgram } from '../../lab/go/build-program.ts';
-import type { Api } from '../../lab/operator/api.ts';
-import { uniqueName } from '../../lab/operator/manifest.ts';
-import { until } from '../../lab/operator/until.ts';
 import type { Resource } from '../../src/api/resources.ts';
+import { createAuthority, createServer } from '../controlplane/certificates.ts';
+import type { Guard } from '../controlplane/guard.ts';
+import { buildGoProgram } from '../go/build-program.ts';
+import type { Api } from '../operator/api.ts';
+import { uniqueName } from '../operator/manifest.ts';
+import { until } from '../operator/until.ts';
 
 /** A kubelet that runs commands of pods as processes of this machine. */
 export interface Kubelet {
