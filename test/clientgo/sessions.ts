@@ -3,7 +3,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { buildGoProgram } from '../../lab/go/build-program.ts';
 
-/** What came of a command that was run in one way. */
+/** One run of a command. */
 export interface SessionOutcome {
   readonly way: 'websocket' | 'SPDY' | 'either';
   readonly stdout: string;
