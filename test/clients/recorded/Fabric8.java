@@ -66,6 +66,11 @@ public class Fabric8 {
     } catch (RuntimeException refused) {
       System.out.println(refused.getMessage());
     }
+    try (var exec = client.pods().inNamespace(namespace).withName(name).writingOutput(System.out).exec("true")) {
+      exec.exitCode().get(20, TimeUnit.SECONDS);
+    } catch (Exception refused) {
+      System.out.println(refused.getMessage());
+    }
     client.pods().inNamespace(namespace).withName(name).withGracePeriod(0).delete();
     var deployment = new DeploymentBuilder().withNewMetadata().withName(name).endMetadata()
         .withNewSpec().withReplicas(0).withNewSelector().withMatchLabels(labels).endSelector()
