@@ -114,10 +114,11 @@ func takingWebSockets(streams net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		place := &url.URL{Scheme: "http", Host: streams.String(), Path: r.URL.Path, RawQuery: r.URL.RawQuery}
 		upgraded := proxy.NewUpgradeAwareHandler(place, nil, false, false, refused{})
+		isForPort := strings.HasPrefix(r.URL.Path, "/portForward/")
 		switch {
-		case wsstream.IsWebSocketRequestWithTunnelingProtocol(r):
+		case isForPort && wsstream.IsWebSocketRequestWithTunnelingProtocol(r):
 			translator.NewTunnelingHandler(upgraded).ServeHTTP(w, r)
-		case wsstream.IsWebSocketRequestWithStreamCloseProtocol(r):
+		case !isForPort && wsstream.IsWebSocketRequestWithStreamCloseProtocol(r):
 			asked, err := remotecommand.NewOptions(r)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)

@@ -371,6 +371,11 @@ describe('what a target answers to a request for a tunnel', () => {
     );
   });
 
+  it('chooses no subprotocol when it names an empty one', async () => {
+    const { client } = await tunnel(acceptText('Sec-WebSocket-Protocol:'));
+    expect(client.state.received).not.toMatch(/^Sec-WebSocket-Protocol/im);
+  });
+
   it.each([
     [
       'a refusal',

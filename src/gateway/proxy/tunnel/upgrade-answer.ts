@@ -41,7 +41,8 @@ const spdyHeaders = (request: UpgradeRequest, rawHeaders: readonly string[]): re
 /** Of the subprotocols that were offered. A credential that the client offered as one was taken out before. */
 function chosen(name: string, { offered }: UpgradeRequest, rawHeaders: readonly string[]): readonly Header[] {
   const value = only(rawHeaders, name.toLowerCase());
-  if (value === undefined) return [];
+  // The API server says so of the log of a client that offered none.
+  if (value === undefined || value === '') return [];
   if (!offered.has(value)) throw new BadResponse('it chooses a subprotocol that was not offered');
   return [[name, value]];
 }
