@@ -7,6 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -18,7 +19,6 @@ import { isCommand, stepsOf } from '../../e2e/document-steps.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { knownHolder, kubectlWith, untilUnknown } from '../../e2e/gateway/known-holder.ts';
 import { auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
-import { makePod, startKubelet } from '../../kubelet/kubelet.ts';
 
 const account = `system:serviceaccount:${systemNamespace}:${serviceAccounts.gateway}`;
 const folder = await mkdtemp(path.join(tmpdir(), 'audit-log-'));

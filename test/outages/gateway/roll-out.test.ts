@@ -13,6 +13,7 @@ import { afterAll, expect, it } from 'vitest';
 import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
 import { BalancedReplicas } from '../../../lab/gateway/balanced-replicas.ts';
 import { buildGoProgram } from '../../../lab/go/build-program.ts';
+import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
@@ -21,7 +22,6 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { ownKeys } from '../../e2e/gateway/own-client.ts';
-import { makePod, startKubelet } from '../../kubelet/kubelet.ts';
 import { Load } from './load.ts';
 
 const world = await operatorWorld();
