@@ -34,7 +34,7 @@ export class BalancedReplicas {
 
   static async start(options: BalancedOptions): Promise<BalancedReplicas> {
     const places: Place[] = [];
-    // Those that come, and those that follow them.
+    // The replicas that come first, and the ones that follow them.
     for (let count = 0; count < 2 * replicas; count += 1)
       places.push({ port: await freePort(), healthPort: await freePort() });
     const all = new BalancedReplicas(options, places, await startBalancer(options.guard, places));
