@@ -144,8 +144,8 @@ class Subject {
       exec: exec.speed,
       execCPU: exec.cpu,
       forward: (await this.#speed(this.#forward, seconds)).speed,
-      memory: await this.#memory(),
       ...(await this.#latencies(seconds)),
+      memory: await this.#memory(),
     };
     return 'gateway' in endpoint ? { ...sample, cut: await this.#cut(endpoint) } : sample;
   }

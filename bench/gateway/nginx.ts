@@ -49,7 +49,7 @@ http {
   ${temporary.join('\n  ')}
   keepalive_requests 1000000000;
   client_max_body_size 0;
-  map $http_upgrade $connection {
+  map $http_upgrade $connection_header {
     default upgrade;
     "" "";
   }
@@ -70,7 +70,7 @@ http {
       proxy_pass https://api_server/;
       proxy_http_version 1.1;
       proxy_set_header Upgrade $http_upgrade;
-      proxy_set_header Connection $connection;
+      proxy_set_header Connection $connection_header;
       proxy_read_timeout 1h;
 ${headers.map(([name, value]) => `      proxy_set_header ${name} "${value}";`).join('\n')}
       proxy_ssl_protocols TLSv1.2 TLSv1.3;
