@@ -7,6 +7,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'generated types': ['node', 'tools/generate-types.ts', '--check'],
   'admission policies': ['node', 'tools/policies/main.ts', '--check'],
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
+  'Helm chart': ['node', 'tools/generate-install.ts', '--check'],
   'circles between folders': ['node', 'tools/folders/main.ts'],
   'lock file': ['node', 'tools/lockcheck/main.ts'],
   'members that only tests use': ['node', 'tools/members/main.ts'],

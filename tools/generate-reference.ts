@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { healthPatch } from './argocd/health-patch.ts';
 import { apiPage } from './reference/api-page.ts';
+import { chartPage } from './reference/chart-page.ts';
 import { metricsPage } from './reference/metrics-page.ts';
 import { reasonsPage } from './reference/reasons-page.ts';
 import { settingsPage } from './reference/settings-page.ts';
@@ -10,6 +11,7 @@ const pages = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/reasons.md': reasonsPage,
   'docs/reference/metrics.md': metricsPage,
+  'docs/reference/chart.md': chartPage,
   'config/argocd/argocd-cm-patch.yaml': healthPatch,
 };
 

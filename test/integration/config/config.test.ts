@@ -18,7 +18,10 @@ import {
 import { commonSettingDefinitions } from '../../../src/settings/common.ts';
 import { gatewaySettingDefinitions } from '../../../src/settings/gateway.ts';
 import { unknownSettings } from '../../../src/settings/read.ts';
+import { renderKustomization } from '../../../tools/install/kustomization.ts';
 import { type Rendered, render } from './render.ts';
+
+const placeOf = ({ kind, metadata }: Rendered): string => `${kind}/${metadata.namespace}/${metadata.name}`;
 
 describe('config/default', async () => {
   const plane = await sharedControlPlane();
@@ -350,6 +353,24 @@ describe('config/default', async () => {
       expect(map?.metadata.name).not.toBe(settings.metadata.name);
       expect(operator.image).toBe('registry.corp.example/latchkey:1.2.3');
     });
+  });
+
+  it('is what dist/install.yaml and the chart are made from, with monitoring and the site policy', async () => {
+    const overlay = await mkdtemp(join(await realpath(tmpdir()), 'latchkey-overlay-'));
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: [relative(overlay, `${configFolder}/default`)],
+      components: ['monitoring', 'site-policy'].map((name) => relative(overlay, `${configFolder}/${name}`)),
+    };
+    await writeFile(`${overlay}/kustomization.yaml`, JSON.stringify(kustomization));
+    const inOrder = (list: readonly Rendered[]) =>
+      list.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+    const folders = ['default', 'monitoring', 'site-policy'];
+    const made = folders.flatMap((name) => renderKustomization(`${configFolder}/${name}`));
+    expect(inOrder(made)).toEqual(inOrder(await render(plane, overlay)));
+    await rm(overlay, { recursive: true });
+    expect(renderKustomization(`${configFolder}/default`).map(placeOf)).toEqual(objects.map(placeOf));
   });
 
   it('ships the version of package.json', async () => {

@@ -1,0 +1,47 @@
+import path from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { Helm } from '../../clients/helm.ts';
+import type { Rendered } from '../../integration/config/render.ts';
+
+export const chartFolder = path.resolve(import.meta.dirname, '../../../charts/latchkey');
+const baseURL = 'https://latchkey.example.com';
+
+/** Values for a chart that no one has configured. */
+export const required = [`--set=baseURL=${baseURL}`];
+
+/** Renders the chart with `helm template`. */
+export async function template(helm: Helm, ...args: readonly string[]): Promise<readonly Rendered[]> {
+  const version = args.some((arg) => arg.startsWith('--kube-version')) ? [] : ['--kube-version=1.36.3'];
+  const text = await helm.ok('/dev/null', [
+    'template',
+    'latchkey',
+    chartFolder,
+    ...version,
+    ...required,
+    ...args,
+  ]);
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as Rendered | null);
+  return objects.filter((object) => object !== null);
+}
+
+/** An object without what differs between the two forms. */
+export function withoutForm(object: Rendered): Rendered {
+  const { 'helm.sh/resource-policy': _, ...annotations } = object.metadata.annotations ?? {};
+  const named = { ...object.metadata, name: withoutHash(object.metadata.name) };
+  const copy: Rendered = structuredClone({ ...object, metadata: { ...named, annotations } });
+  const pod = copy['spec']?.template;
+  if (pod?.spec?.containers === undefined) return copy;
+  // The chart has the hash of the settings in the pods, and the kustomization in the name of the ConfigMap.
+  delete pod.metadata.annotations;
+  for (const { envFrom = [] } of pod.spec.containers)
+    for (const { configMapRef } of envFrom) configMapRef.name = withoutHash(configMapRef.name);
+  return copy;
+}
+
+const withoutHash = (name: string): string => name.replace(/^(latchkey-settings)-\w{10}$/, '$1');
+
+const placeOf = ({ kind, metadata }: Rendered): string =>
+  `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+
+export const inOrder = (objects: readonly Rendered[]): readonly Rendered[] =>
+  objects.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
