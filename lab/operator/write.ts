@@ -20,7 +20,8 @@ export function writeOf(method: string, target: string, body: string): Write {
   const parts = pattern.exec(pathname)?.groups;
   if (parts === undefined) throw new TypeError(`no object is meant by ${method} ${pathname}`);
   const { namespace, plural = '', name, subresource } = parts;
-  const parsed = body === '' ? undefined : JSON.parse(body);
+  // Nothing is looked for in other forms, such as the Protocol Buffers of client-go.
+  const parsed = /^[{[]/.test(body) ? JSON.parse(body) : undefined;
   return {
     method,
     plural,
