@@ -24,6 +24,6 @@ COPY --from=build /build/dist/latchkey.mjs /latchkey.mjs
 COPY --from=build /build/dist/yaml-worker.mjs /yaml-worker.mjs
 # A number, because the kubelet cannot see that a name is not root. Nothing is written: the root file system may be read-only.
 USER 65532:65532
-EXPOSE 8080 8081
+EXPOSE 8443 8080 8081
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/latchkey.mjs"]
