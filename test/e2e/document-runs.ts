@@ -11,6 +11,7 @@ export const runElsewhere = {
   'test/outages/gateway/audit-log.test.ts': {
     'docs/guide/who-used-my-key.md': ['In 60 seconds', 'After a leak'],
   },
+  'test/outages/install/helm-release.test.ts': { 'docs/guide/uninstall.md': ['In 60 seconds', 'For good'] },
   'test/e2e/gateway/trusting-cluster.test.ts': { 'docs/reference/trusting-clusters.md': ['In 60 seconds'] },
   'test/e2e/gateway/own-documents.test.ts': {
     'docs/reference/own-credentials.md': [
@@ -27,18 +28,20 @@ export const sectionsElsewhere = Object.values<Readonly<Record<string, readonly 
 );
 
 const noNode = 'no node of the demo runs pods';
+const byHelm = 'test/outages/install runs it, with the Helm that it builds';
 const noVClusterCLI = 'the source of the vCluster CLI is not here; a test sends its requests';
 const noPrometheus = 'the demo has no kinds of the Prometheus operator';
 
 /** Commands that cannot run here, by page and beginning. */
 export const notRun: readonly { readonly page: string; readonly command: string; readonly why: string }[] = [
   { page: 'README.md', command: 'npm ci && npm run demo', why: 'the demo runs already' },
-  { page: 'README.md', command: 'npm ci && npm test', why: 'this is one of the tests' },
+  { page: 'README.md', command: 'helm install', why: byHelm },
   {
     page: 'docs/guide/virtual-clusters.md',
     command: 'kubectl apply -k config/samples/virtual-cluster',
     why: 'the demo has done it, with an address of its own',
   },
+  { page: 'docs/guide/install.md', command: 'helm install', why: byHelm },
   { page: 'docs/guide/install.md', command: 'kubectl rollout status', why: noNode },
   { page: 'docs/guide/upgrade.md', command: 'kubectl rollout status', why: noNode },
   { page: 'docs/guide/monitoring.md', command: 'kubectl apply -k .', why: noPrometheus },
@@ -77,11 +80,5 @@ export const runOtherwise: readonly Replacement[] = [
     why: 'the gateway of the demo has an address of its own',
   },
   { from: /[\w-]{43}(?=\.pem)/g, to: `'"$(kid)"'`, why: 'the demo has signing keys of its own' },
-  {
-    from: /^kubectl delete -k \.$/g,
-    to: '$& --dry-run=server',
-    why: 'it would end the demo',
-    isOutputOther: true,
-  },
   ...(hasJq ? [] : [{ from: / \| jq .*/g, to: '', why: 'this machine has no jq', isOutputOther: true }]),
 ];

@@ -17,6 +17,7 @@ it.each(diagrams)('diagram $number of $page can be drawn', ({ diagram }) => {
 
 /** The subject of each, its place, and its kind. */
 const drawn = [
+  ['the parts in short', 'README.md', 'Latchkey', 'flowchart'],
   ['the parts, and who talks to whom', 'docs/guide/concepts.md', 'In 60 seconds', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a credential is made by POST', 'docs/guide/own-credentials.md', 'In 60 seconds', 'sequenceDiagram'],
@@ -54,16 +55,10 @@ const drawn = [
 const notDrawn: Readonly<
   Record<string, { readonly parties: readonly [string, string] } | { readonly drawnOn: readonly string[] }>
 > = {
-  'README.md': {
-    drawnOn: ['gateway', 'own-credentials', 'virtual-clusters', 'tokens', 'kubeconfigs', 'gitops'].map(
-      (name) => `docs/guide/${name}.md`,
-    ),
-  },
   'docs/guide/access-keys.md': { drawnOn: ['docs/guide/ownership.md', 'docs/guide/deletion.md'] },
   'docs/guide/choose.md': {
     drawnOn: ['docs/guide/gateway.md', 'docs/guide/tokens.md', 'docs/guide/kubeconfigs.md'],
   },
-  'docs/guide/first-key.md': { drawnOn: ['docs/guide/gateway.md', 'docs/guide/child-keys.md'] },
   'docs/guide/install.md': { drawnOn: ['docs/guide/concepts.md', 'docs/guide/run-gateway.md'] },
   'docs/guide/load-balancer.md': { drawnOn: ['docs/guide/run-gateway.md'] },
   'docs/guide/monitoring.md': { parties: ['you', 'Prometheus'] },
@@ -72,7 +67,9 @@ const notDrawn: Readonly<
   'docs/guide/scopes.md': { drawnOn: ['docs/guide/ownership.md'] },
   'docs/guide/site-policy.md': { parties: ['you', 'the API server'] },
   'docs/guide/troubleshooting.md': { parties: ['you', 'what you look at'] },
-  'docs/guide/upgrade.md': { drawnOn: ['docs/guide/deletion.md'] },
+  'docs/guide/backup.md': { parties: ['you', 'the API server'] },
+  'docs/guide/uninstall.md': { drawnOn: ['docs/guide/deletion.md'] },
+  'docs/guide/upgrade.md': { parties: ['you', 'the API server'] },
 };
 
 it.each(drawn)('there is a diagram of %s', (_, page, section, kind) => {

@@ -13,7 +13,12 @@ interface Example {
 }
 
 const root = path.resolve(import.meta.dirname, '../..');
-const pages = ['README.md', ...globSync('docs/{guide,reference}/*.md', { cwd: root })];
+const pages = [
+  'README.md',
+  'docs/first-key.md',
+  'docs/tutorial.md',
+  ...globSync('docs/{guide,reference}/*.md', { cwd: root }),
+];
 const lifeFields = {
   OwnedAccessKey: 'ttl',
   DirectClusterEndpointToken: 'ttl',

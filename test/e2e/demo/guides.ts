@@ -23,7 +23,13 @@ const ofReference = [
   'trusting-clusters',
   'vcluster-cli',
 ].map((name) => `docs/reference/${name}.md`);
-const found = ['README.md', ...globSync('docs/guide/*.md', { cwd: root }).sort(), ...ofReference];
+const found = [
+  'README.md',
+  'docs/first-key.md',
+  'docs/tutorial.md',
+  ...globSync('docs/guide/*.md', { cwd: root }).sort(),
+  ...ofReference,
+];
 export const pages = [...found.filter((page) => !lastPages.includes(page)), ...lastPages];
 
 const allSteps = pages.flatMap((page) => stepsOf(page));
