@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, type GatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
 import { key, startedStages } from '../../test/builders/started-stages.ts';
-import { waitFor } from '../../test/fakes/wait-for.ts';
+import { untilStill, waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import type { Verdict } from './index/verdict.ts';
 
@@ -653,7 +653,7 @@ describe('a body', () => {
     });
     fill();
     await waitFor('the first bytes', () => target !== undefined);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await untilStill('the client', () => written);
     expect(written).toBeLessThan(size / 2);
     expect(statusOf(await stage.send(bare('GET /version')))).toBe(200);
     socket.destroy();

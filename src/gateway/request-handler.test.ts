@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, type GatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
 import { key, ok, startedStages } from '../../test/builders/started-stages.ts';
-import { waitFor } from '../../test/fakes/wait-for.ts';
+import { untilStill, waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import { impersonationHeaders } from '../kube/client/impersonation.ts';
 import { version } from '../version.ts';
@@ -692,7 +692,7 @@ describe('a watch', () => {
     const { socket } = await watching(stage);
     socket.pause();
     await waitFor('the first chunk', () => written > 0);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await untilStill('the target', () => written);
     expect(written).toBeLessThan(2_000);
     const before = written;
     socket.resume();

@@ -10,7 +10,7 @@ import {
   startPool,
   stopPools,
 } from '../../../../test/builders/upstream-pool.ts';
-import { waitFor } from '../../../../test/fakes/wait-for.ts';
+import { untilStill, waitFor } from '../../../../test/fakes/wait-for.ts';
 
 afterEach(stopPools);
 
@@ -218,7 +218,7 @@ describe('a request', () => {
     };
     pool.dispatch(get, outcome);
     await waitFor('the first bytes', () => received > 0);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await untilStill('the origin', () => written);
     expect(received).toBeLessThan(2 ** 20);
     expect(written).toBeLessThan(size);
     outcome.controller?.resume();
