@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:https';
@@ -7,6 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
@@ -225,5 +226,51 @@ describe('the audit log of the gateway', async () => {
     for (const answer of hasJq ? answers : []) expect(stdout).toMatch(answer);
     for (const file of [gatewayLog, operatorLog])
       expect(await readFile(file, 'utf8')).not.toContain(team.key.slice(3));
+  });
+});
+
+describe('a gateway whose lines no one takes', async () => {
+  const { key } = await knownHolder(world, { user: alice });
+  const pipe = path.join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const asked = '/kubernetes/management/api/v1/namespaces/default/configmaps';
+
+  const begin = async (mode: string, file: string) => {
+    const env = { LATCHKEY_AUDIT: mode, LATCHKEY_AUDIT_LOG: file };
+    const started = await RunningGateway.start(plane, guard, { name: world.name('stuck'), env });
+    const send = async () => {
+      const { statusCode, body } = await started.send(asked, { key });
+      return [statusCode, await body.text()] as const;
+    };
+    const metric = async (name: string) => {
+      const answer = await fetch(`http://127.0.0.1:${await started.listeningPort('metrics')}/metrics`);
+      return Number(new RegExp(`^${name} (.*)$`, 'm').exec(await answer.text())?.[1]);
+    };
+    return { started, send, metric };
+  };
+
+  it.concurrent.each([
+    ['a full disk', '/dev/full'],
+    ['a pipe that no one reads', pipe],
+  ])('lets nothing through where lines are required, and ends in time: %s', async (_, file) => {
+    const { started, send, metric } = await begin('require', file);
+    const [status, text] = await until('the credential is known', async () => {
+      const answer = await send();
+      return answer[0] === 401 ? undefined : answer;
+    });
+    expect([status, text]).toEqual([503, expect.stringContaining('ERR_AUDIT_UNAVAILABLE')]);
+    expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(4);
+    expect(await started.end()).toBe(0);
+  });
+
+  it.concurrent.each([
+    ['a full disk', '/dev/full'],
+    ['a pipe that no one reads', pipe],
+  ])('serves on in best effort, and ends in time: %s', async (_, file) => {
+    const { started, send, metric } = await begin('best-effort', file);
+    await until('an answer', async () => (await send())[0] === 200);
+    expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(0);
+    expect(await metric('latchkey_audit_lines_total{outcome="written"}')).toBe(0);
+    expect(await started.end()).toBe(0);
   });
 });
