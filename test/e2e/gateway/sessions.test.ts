@@ -162,7 +162,7 @@ describe.each(nodeKinds)('a pod on a node that %s', async (node) => {
     expect(outcomes).toEqual(['websocket', 'SPDY', 'either'].map((way) => ({ way, ...ran })));
   });
 
-  it.each(['python', 'headlamp'])('is open to a recorded request of %s', async (name) => {
+  it.each(['python', 'fabric8', 'headlamp'])('is open to a recorded request of %s', async (name) => {
     const { requests } = JSON.parse(await readFile(path.join(recorded, `${name}.json`), 'utf8')) as Recording;
     const found = requests.find((one) => /\/exec\?/.test(one.path) && one.headers['upgrade'] === 'websocket');
     const { path: asked = '', headers: sent = {} } = found ?? {};
