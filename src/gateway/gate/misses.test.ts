@@ -21,6 +21,12 @@ describe('misses from one address', () => {
     expect(miss('192.0.2.1', 100)).toBe(60);
   });
 
+  it('are let through up to the limit at every moment', () => {
+    const { clock, miss } = start({ perMinute: 1 });
+    clock.advance(1_036_559.8776258755);
+    expect(miss('192.0.2.1', 2)).toBe(1);
+  });
+
   it('are let through without end at a lower rate', () => {
     const { clock, miss } = start();
     for (let second = 0; second < 300; second += 1) {

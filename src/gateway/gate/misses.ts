@@ -34,7 +34,8 @@ export class Misses {
     const source = sourceOf(address);
     const known = this.#recent.get(source) ?? this.#former.get(source) ?? now;
     const next = Math.max(now, known) + minuteMs / perMinute;
-    if (next - now > minuteMs) return true;
+    // Sums of fractions are a little off: without the millisecond the last one of a minute would be refused now and then.
+    if (next - now > minuteMs + 1) return true;
     this.#forget(now);
     this.#recent.set(source, next);
     return false;
