@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { memorySink } from '../../test/builders/audit-lines.ts';
-import { liveRecord } from '../../test/builders/credential-object.ts';
+import { credentialObject, liveRecord, uidOf } from '../../test/builders/credential-object.ts';
 import type { Behaviour, StageOptions } from '../../test/builders/gateway-stage.ts';
 import { verdictFor } from '../../test/builders/gateway-stage.ts';
 import { key, ok, startedStages } from '../../test/builders/started-stages.ts';
@@ -150,6 +150,36 @@ describe('a request has one line', () => {
     client.socket.destroy();
     const [event] = await events(1);
     expect([event?.stage, event?.responseStatus]).toEqual(['ResponseComplete', undefined]);
+  });
+});
+
+it('names the client behind a proxy that is trusted, and then the proxy', async () => {
+  const { send, events } = await startAudited(ok, {
+    proxies: { trusted: ['127.0.0.0/8'], sendHeader: false },
+  });
+  await send(request(undefined, ['X-Forwarded-For: 192.0.2.1, 192.0.2.9']));
+  await send(request(undefined, ['X-Forwarded-For: 192.0.2.1'], 'an-unknown-credential-of-a-stranger'));
+  const all = await events(2);
+  expect(all.map(({ sourceIPs }) => sourceIPs)).toEqual([
+    ['192.0.2.9', '127.0.0.1'],
+    ['192.0.2.1', '127.0.0.1'],
+  ]);
+});
+
+it('names the credentials that one request deletes, and counts them', async () => {
+  const { send, events, records } = await startAudited((socket, text) => {
+    const body = text.startsWith('DELETE') ? '{"kind":"Status"}' : JSON.stringify(credentialObject());
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
+  const names = Array.from({ length: 18 }, (_, index) => `key-${String(index).padStart(2, '0')}`);
+  for (const name of names) records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
+  await send(request('DELETE /kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys'));
+  const [event] = await events(1);
+  expect([event?.verb, event?.responseStatus?.code]).toEqual(['deletecollection', 200]);
+  expect(event?.annotations).toMatchObject({
+    // With that of the request itself, which comes last.
+    ...{ action: 'delete', 'changed-kind': 'OwnedAccessKey', count: '19', decision: 'allow' },
+    ...{ changed: names.slice(0, 16).join(' '), 'changed-uid': names.slice(0, 16).map(uidOf).join(' ') },
   });
 });
 

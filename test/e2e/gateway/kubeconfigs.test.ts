@@ -1,16 +1,28 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { labels } from '../../../src/api/names.ts';
 import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
+import { readAuditLog } from '../../builders/audit-lines.ts';
 import { Holder, Project, readingOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 import { OwnClient, ownAPI, ownClient } from './own-client.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const folder = await mkdtemp(path.join(tmpdir(), 'kubeconfigs-'));
+afterAll(async () => await rm(folder, { recursive: true }));
+const auditLog = path.join(folder, 'audit.log');
+const world = await gatewayWorld({
+  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
+  LATCHKEY_AUDIT: 'best-effort',
+  LATCHKEY_AUDIT_LOG: auditLog,
+});
 const { admin, gateway } = world;
 const inside = await sharedVirtualCluster();
 const project = await Project.ready(world, inside);
@@ -82,6 +94,27 @@ describe('POST virtualclusterinstances/<name>/kubeconfig', () => {
     const answer = await gateway.send(`${target}/api/v1/namespaces/default`, { key: token });
     await answer.body.dump();
     expect(answer.statusCode).toBe(200);
+  });
+
+  it('is in the audit log: who fetched which kubeconfig', async () => {
+    const { body } = await post();
+    const { token = '' } = readingOf(body.status.kubeConfig);
+    const { metadata } = await objectOf(body.status.kubeConfig);
+    const line = await until('the line', async () => {
+      const log = await readFile(auditLog, 'utf8');
+      expect(log).not.toContain(token.slice(-40));
+      return readAuditLog(log).find(({ annotations }) => annotations['changed-uid'] === metadata.uid);
+    });
+    expect(line).toMatchObject({
+      verb: 'create',
+      user: { username: 'alice' },
+      responseStatus: { code: 200 },
+    });
+    expect(line.objectRef).toMatchObject({ resource: 'virtualclusterinstances', subresource: 'kubeconfig' });
+    expect(line.annotations).toMatchObject({
+      ...{ action: 'fetch', 'changed-kind': 'VirtualClusterInstanceKubeConfig', decision: 'allow' },
+      'changed-key-id': keyIDOf(credentialHash(token)),
+    });
   });
 
   it('makes an object of its own, which goes with the instance, ends with its life and revokes when it is deleted', async () => {
