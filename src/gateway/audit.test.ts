@@ -258,6 +258,52 @@ describe('strangers', () => {
   });
 });
 
+describe('a change of a credential', () => {
+  const keys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
+  const answerWith =
+    (object: object): Behaviour =>
+    (socket, text) => {
+      const body = JSON.stringify(object);
+      const status = text.startsWith('POST') ? '201 Created' : '200 OK';
+      socket.write(`HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    };
+  const withBody = (line: string, body: object) => {
+    const text = JSON.stringify(body);
+    const headers = ['Content-Type: application/merge-patch+json', `Content-Length: ${text.length}`];
+    return request(line, headers) + text;
+  };
+
+  it.each([
+    ['', {}, 'delete', 'mine'],
+    ['?dryRun=All', {}, undefined, undefined],
+    ['', { dryRun: ['All'] }, undefined, undefined],
+  ])('says what was deleted, and nothing of it of a dry run: %j %j', async (query, body, action, changed) => {
+    const answer = answerWith(credentialObject({ name: 'mine' }));
+    const stage = await startAudited((socket, text) => {
+      if (text.startsWith('DELETE')) stage.records.ofKind.OwnedAccessKey.remove('mine');
+      answer(socket, text);
+    });
+    stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name: 'mine' }));
+    const text = withBody(`DELETE ${keys}/mine${query}`, body).replace('merge-patch+json', 'json');
+    expect(await stage.send(text)).toContain('200 OK');
+    const [event] = await stage.events(1);
+    expect(event?.responseStatus?.code).toBe(200);
+    expect([event?.annotations['action'], event?.annotations['changed']]).toEqual([action, changed]);
+  });
+
+  it.each([
+    ['', 'disable', 'mine'],
+    ['?dryRun=All', undefined, undefined],
+  ])('says what was changed, and nothing of it of a dry run: %j', async (query, action, changed) => {
+    const stage = await startAudited(answerWith(credentialObject({ name: 'mine' })));
+    stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name: 'mine' }));
+    const text = withBody(`PATCH ${keys}/mine${query}`, { spec: { disabled: true } });
+    expect(await stage.send(text)).toContain('200 OK');
+    const [event] = await stage.events(1);
+    expect([event?.annotations['action'], event?.annotations['changed']]).toEqual([action, changed]);
+  });
+});
+
 it('no line ever holds a credential, however it is sent', async () => {
   const { port, events, text, know } = await startAudited();
   const secret = generateAccessKey(randomBytes(32));

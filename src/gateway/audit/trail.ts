@@ -28,6 +28,16 @@ export interface Trail {
   touched(credential: TouchedCredential): void;
 }
 
+/** It does nothing to a credential, so nothing of the kind is told. */
+export const trailOfDryRun = (trail: Trail | undefined): Trail | undefined =>
+  trail && {
+    upstream: (auditID) => trail.upstream(auditID),
+    began: () => trail.began(),
+    switched: () => trail.switched(),
+    acts: () => undefined,
+    touched: () => undefined,
+  };
+
 /** Tells what a change of an object means for its credential. */
 export function actionOf(stored: JsonObject, result: JsonObject): CredentialAction {
   if (isDisabled(stored) !== isDisabled(result)) return isDisabled(result) ? 'disable' : 'enable';

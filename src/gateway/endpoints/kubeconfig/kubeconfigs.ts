@@ -18,7 +18,7 @@ import { refusalOf } from '../own/issued.ts';
 import { askerOf, withNewRecord } from '../own/sent-object.ts';
 import { schemaHint, specWarnings } from '../own/spec-warnings.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
-import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
+import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
 import type { MadeObject } from '../shared/removals.ts';
 import { answerFailure, parseRefusal, retryAfterOf, sendObject } from '../shared/reply.ts';
@@ -72,7 +72,7 @@ export class KubeConfigs {
   readonly answer: Endpoint = async (request) => {
     // The API server knows no such version, and says so.
     if (request.asked.apiVersion !== version) return forward(request);
-    request.trail?.acts('fetch');
+    if (!queryOf(request).has('dryRun')) request.trail?.acts('fetch');
     try {
       const order = await this.#read(request);
       if (request.response.destroyed) return;

@@ -20,11 +20,11 @@ import {
 } from './request.ts';
 
 export async function deleteOwn(request: OwnRequest): Promise<Reply> {
-  request.trail?.acts('delete');
   const record = findOwn(request);
   if (record === undefined) throw notFound(request);
   const options = await readDeleteOptions(request);
   if (!options.isDryRun) {
+    request.trail?.acts('delete');
     const reply = await deleteRecord(request, record, options);
     if (reply.status < 300) await untilEnded(request, [record]);
     return await unlessReplaced(request, record, reply);
@@ -61,8 +61,8 @@ function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOp
 
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
-  request.trail?.acts('delete');
   const options = await readDeleteOptions(request);
+  if (!options.isDryRun) request.trail?.acts('delete');
   const { limit, place, ...selection } = readPage(request);
   await untilVersion(request, readWantedVersion(request.query));
   const deleted: LiveRecord[] = [];

@@ -2,14 +2,14 @@ import { allCredentialKinds, type CredentialKind, credentialKinds } from '../../
 import { group } from '../../../api/names.ts';
 import { credentialResources } from '../../../api/resources.ts';
 import { isSegment } from '../../../kube/resource-path.ts';
-import { touchedObject } from '../../audit/trail.ts';
+import { touchedObject, trailOfDryRun } from '../../audit/trail.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { answerFailure, issueInto, type Reply, refuse, sendObject } from '../shared/reply.ts';
 import { patchOwn, replaceOwn } from './change.ts';
 import { createOwn } from './create.ts';
 import { deleteAllOwn, deleteOwn } from './delete.ts';
 import { getOwn, listOwn } from './list.ts';
-import { notFound, type OwnRequest } from './request.ts';
+import { isDryRun, notFound, type OwnRequest } from './request.ts';
 import { withoutCredentials } from './secrets.ts';
 import { withSchemaHint } from './spec-warnings.ts';
 import { watchOwn } from './watch.ts';
@@ -48,7 +48,9 @@ type ServedKind = { readonly kind: CredentialKind; readonly services: EndpointSe
 function toOwnRequest(request: EndpointRequest, served: ServedKind): OwnRequest {
   const held = served.services.held.hold(request.sender.verdict.identity.user);
   request.onOver(() => held.release());
-  return { ...request, ...served, held, query: queryOf(request) };
+  const query = queryOf(request);
+  const trail = isDryRun({ query }) ? trailOfDryRun(request.trail) : request.trail;
+  return { ...request, ...served, held, query, trail };
 }
 
 const answering =
