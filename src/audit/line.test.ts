@@ -127,6 +127,8 @@ describe('no secret', () => {
     ['the path, encoded', `/proxy/${encoded}/b`, '/proxy/[redacted]'],
     ['the path, in base64', `/api/v1/secrets/${base64}`, '/api/v1/secrets/[redacted]'],
     ['a token in the path', `/api/v1/secrets/${token}`, '/api/v1/secrets/[redacted]'],
+    ['a fragment', '/api#access_token=Secret1', '/api'],
+    ['a whole URL', 'https://alice:Secret1@host/api', ''],
     ['a path that is no text', `/proxy/%ff/${key}`, '/'],
   ])('stands in the URI from %s', (_, sent, shown) => {
     expect(requestURI(sent, 1_024)).toBe(shown);

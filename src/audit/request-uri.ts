@@ -12,6 +12,13 @@ const maxValue = 256;
 
 /** The path and those parameters of the query that hold no secret. */
 export function requestURI(sent: string, max: number): string {
+  // A whole URL may begin with a password.
+  if (!sent.startsWith('/')) return '';
+  const end = sent.indexOf('#');
+  return cleanURI(end === -1 ? sent : sent.slice(0, end), max);
+}
+
+function cleanURI(sent: string, max: number): string {
   const mark = sent.indexOf('?');
   if (mark === -1) return cut(cleanPath(sent), max);
   return cut(cleanPath(sent.slice(0, mark)) + cleanQuery(sent.slice(mark + 1)), max);

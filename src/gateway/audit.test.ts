@@ -120,6 +120,18 @@ describe('a request has one line', () => {
       { code: 403, error: 'ERR_IMPERSONATION', username: 'system:anonymous' },
     ],
     [
+      'its head, which has two hosts',
+      request(undefined, ['Host: b']),
+      () => undefined,
+      { code: 400, error: 'ERR_REQUEST_MALFORMED', username: 'system:anonymous' },
+    ],
+    [
+      'what it expects',
+      request(undefined, ['Expect: the-unexpected']),
+      () => undefined,
+      { code: 417, error: 'ERR_REQUEST_EXPECTATION', username: 'system:anonymous' },
+    ],
+    [
       'its path',
       request('GET /nowhere'),
       () => undefined,

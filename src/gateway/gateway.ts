@@ -162,6 +162,7 @@ export class Gateway {
       clock,
       onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
       onRefused: (error) => metrics.refusals.inc({ error }),
+      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
       proxies: {
         trusted: settings.trustedProxies,
         sendHeader: settings.proxyProtocol === 'required',

@@ -227,6 +227,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     clock: systemClock,
     onConnectionClosed: () => undefined,
     onRefused: (error) => metrics.refusals.inc({ error }),
+    ...(audits && { onRequestRefused: audits.refused }),
     proxies: options.proxies,
     onRequest: (request, response) => handler.handle(request, response),
     mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),

@@ -47,6 +47,10 @@ export class RequestAudits {
     return response[ofResponse];
   }
 
+  /** Before anyone looked at who sent it. */
+  readonly refused = (request: IncomingMessage, response: ServerResponse, code: string): void =>
+    this.begin(request, response).refused(code);
+
   find(response: AuditedResponse): RequestAudit | undefined {
     return response[ofResponse];
   }

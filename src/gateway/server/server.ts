@@ -37,6 +37,12 @@ export interface GatewayServerOptions {
   readonly onConnectionClosed: (limit: ExceededLimit) => void;
   /** Told the code of each error that was answered before a request was whole and plain. */
   readonly onRefused: (code: HTTPErrorCode) => void;
+  /** Told of each of these that is a request all the same, before it is answered. */
+  readonly onRequestRefused?: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    code: HTTPErrorCode,
+  ) => void;
   /** Gets every request whose head can be understood in one way only. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   /** Whether a request for another protocol gets a connection of its own, and an UpgradedResponse. Every other is answered as it is. */
@@ -254,6 +260,7 @@ export class GatewayServer {
     this.#refused.add(request.socket);
     response.shouldKeepAlive = false;
     this.#options.onRefused(answer.code);
+    this.#options.onRequestRefused?.(request, response, answer.code);
     sendError(response, answer);
   }
 

@@ -24,7 +24,6 @@ export async function deleteOwn(request: OwnRequest): Promise<Reply> {
   if (record === undefined) throw notFound(request);
   const options = await readDeleteOptions(request);
   if (!options.isDryRun) {
-    request.trail?.acts('delete');
     const reply = await deleteRecord(request, record, options);
     if (reply.status < 300) await untilEnded(request, [record]);
     return await unlessReplaced(request, record, reply);
@@ -62,7 +61,6 @@ function checkPreconditions(stored: JsonObject, { preconditions }: GivenDeleteOp
 /** One's own that the selectors select, one after the other. The credential of the request and those above it are the last. */
 export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
   const options = await readDeleteOptions(request);
-  if (!options.isDryRun) request.trail?.acts('delete');
   const { limit, place, ...selection } = readPage(request);
   await untilVersion(request, readWantedVersion(request.query));
   const deleted: LiveRecord[] = [];
@@ -128,11 +126,10 @@ async function readDeleteOptions(request: OwnRequest): Promise<GivenDeleteOption
   });
   if (rest.propagationPolicy !== undefined && rest.orphanDependents !== undefined)
     return refuseValue('propagationPolicy and orphanDependents exclude each other');
-  return {
-    isDryRun: isDryRunOf([...query.getAll('dryRun'), ...asList(body, 'dryRun')]),
-    preconditions: asPart(body, 'preconditions'),
-    rest,
-  };
+  const preconditions = asPart(body, 'preconditions');
+  const isDryRun = isDryRunOf([...query.getAll('dryRun'), ...asList(body, 'dryRun')]);
+  if (!isDryRun) request.trail?.acts('delete');
+  return { isDryRun, preconditions, rest };
 }
 
 const policies: ReadonlySet<unknown> = new Set(['Foreground', 'Background', 'Orphan']);
