@@ -47,6 +47,8 @@ export const annotations = {
   changedByGroups: `${group}/changed-by-groups`,
   changedBeyondLimits: `${group}/changed-beyond-limits`,
   rotate: `${group}/rotate`,
+  /** On an access key: the UID of the object that the operator generated its key for, and the ID of that key. */
+  generatedFor: `${group}/generated-for`,
   /** On the Lease of the operator: which policies its last leader saw, and until when. */
   policiesSeen: `${group}/policies-seen`,
   /** On the Secret of the signing keys: the base URL that they sign for. */

@@ -105,6 +105,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'Another credential of any kind had the same key first.',
     'Set another `spec.key`. Deleting the other object does not help, on purpose.',
   ),
+  [reasons.restoredCredential]: stalled(
+    'The operator generated `spec.key` for another object of this or another name: this one is a copy of it, or comes from a backup.',
+    'Remove `spec.key` to have another key made. Or remove the annotation `management.platform.sh/generated-for`, and the old key works again.',
+  ),
   [reasons.malformedKey]: stalled(
     '`spec.key` is too short or long, has other characters, is `sha256:` without 64 lower-case hex digits, or is a cut `lk_` key.',
     'Copy the whole key again, or leave the field out.',

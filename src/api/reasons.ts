@@ -13,6 +13,7 @@ export const reasons = {
   deleted: 'Deleted',
   unconfirmed: 'Unconfirmed',
   duplicateKey: 'DuplicateKey',
+  restoredCredential: 'RestoredCredential',
   malformedKey: 'MalformedKey',
   identityInvalid: 'IdentityInvalid',
   requesterNotAllowed: 'RequesterNotAllowed',

@@ -7,7 +7,7 @@ import {
   loginFields,
 } from '../api/names.ts';
 import { parseConditions, toConfirmation } from './confirmation.ts';
-import { credentialHash } from './keys/credential-hash.ts';
+import { credentialHash, keyIDOf } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
 import { parseChangedBy } from './requester.ts';
@@ -33,6 +33,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     changedBy: shared.json(parseChangedBy(annotations)),
     isBeyondLimits: annotationNames.changedBeyondLimits in annotations,
     rotate: shortened(asText(annotations[annotationNames.rotate])),
+    keyOfAnother: isKeyOfAnother(asText(annotations[annotationNames.generatedFor]), live) ? true : undefined,
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),
@@ -42,6 +43,12 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     conditions: parseConditions(status['conditions']),
   } satisfies Slots<CredentialRecord> as CredentialRecord;
+}
+
+/** By the record that the operator wrote with the key: a backup brings it along, and another key has another ID. */
+function isKeyOfAnother(madeFor: string | undefined, { uid, specKey }: LiveRecord): boolean {
+  const [owner, keyID] = madeFor?.split('/') ?? [];
+  return owner !== undefined && owner !== uid && specKey !== undefined && keyID === keyIDOf(specKey.hash);
 }
 
 /** Only whether it changed counts, and it is copied into status. */

@@ -161,6 +161,8 @@ export interface CredentialRecord extends LiveRecord {
   /** True when a limited credential made the last of these changes and went beyond its limits. */
   readonly isBeyondLimits: boolean;
   readonly rotate?: string;
+  /** Access keys only: the operator generated the key in spec for another object. */
+  readonly keyOfAnother?: true;
   readonly ephemeral: boolean;
   /** Who owns `spec.disabled` by managed fields. */
   readonly disabledOwner: 'none' | 'operator' | 'other';

@@ -367,6 +367,34 @@ describe('the policy for a key that several objects claim', () => {
   const owner = confirmedKey({ name: 'owner', spec });
   const later = key({ name: 'later', spec });
 
+  describe('that was generated for another object, and comes from a backup', () => {
+    const madeFor = (object: string, of: string) => ({
+      [annotations.generatedFor]: `${uidOf(object)}/${keyIDOf(credentialHash(of))}`,
+    });
+    const brought = { name: 'again', spec: { user: 'alice', key: plainKeyOf('shared') } };
+    const reasonOf = (annotated: Record<string, string>, parts: CredentialParts = {}) =>
+      settled(key({ ...brought, ...parts, annotations: annotated })).desired.ready.reason;
+
+    it('is refused, with what to do', () => {
+      const { ready } = settled(
+        key({ ...brought, annotations: madeFor('gone', plainKeyOf('shared')) }),
+      ).desired;
+      expect(ready.reason).toBe('RestoredCredential');
+      expect(ready.message).toContain('kubectl annotate oak/again management.platform.sh/generated-for-');
+    });
+
+    it('is accepted for the object that it was generated for, without the annotation, and when it is another key', () => {
+      expect(reasonOf(madeFor('again', plainKeyOf('shared')))).toBe('Issued');
+      expect(reasonOf({})).toBe('Issued');
+      expect(reasonOf(madeFor('gone', plainKeyOf('other')))).toBe('Issued');
+    });
+
+    it('stays what it is where it was confirmed: an annotation takes no confirmation away', () => {
+      const annotated = { ...brought, annotations: madeFor('gone', plainKeyOf('shared')) };
+      expect(settled(confirmedKey(annotated)).desired.ready.status).toBe('True');
+    });
+  });
+
   it('refuses a later claim, and the owner keeps the key', () => {
     expect(settled(later, { others: [owner] }).desired.ready.reason).toBe('DuplicateKey');
     expect(settled(owner, { others: [later] }).desired.ready.status).toBe('True');

@@ -1,6 +1,6 @@
 import { conditionTypes, findCondition } from '../../../api/conditions.ts';
 import { defined } from '../../../api/json.ts';
-import { finalizers } from '../../../api/names.ts';
+import { annotations, finalizers } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -116,10 +116,16 @@ function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | un
   const before = refusalBefore(record, hash);
   if (before !== undefined) return duplicate(hash, before);
   const rivals = claimants(hash).filter((other) => other.uid !== record.uid && !isVoid(other, hash));
-  if (rivals.length === 0) return undefined;
+  if (rivals.length === 0) return record.keyOfAnother === true ? restored(record) : undefined;
   const held = rivals.some((other) => holds(other, hash));
   return duplicate(hash, held ? messages.later : messages.simultaneous);
 }
+
+const restored = ({ name }: CredentialRecord): CredentialRefusal => ({
+  reason: reasons.restoredCredential,
+  message: `spec.key was generated for another object, so this one is a copy or comes from a backup: remove spec.key to have another key made, or let the old one work again: kubectl annotate oak/${name} ${annotations.generatedFor}-`,
+  final: true,
+});
 
 const malformed =
   'spec.key is not usable: it needs 20 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -, or sha256: and 64 hexadecimal digits. A key that begins with lk_ must be whole, lk_ and 49 letters and digits with a checksum in them: copy it again, or leave spec.key out to have one made.';
