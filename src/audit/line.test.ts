@@ -107,6 +107,7 @@ it('the schema lists every annotation and no other', () => {
 describe('no secret', () => {
   const encoded = `%6c%6b_${key.slice(3)}`;
   const base64 = Buffer.from(key).toString('base64');
+  const basic = (name: string, password: string) => Buffer.from(`${name}:${password}`).toString('base64');
   it.each([
     ['a query', `/api/v1/pods?token=${key}`, '/api/v1/pods'],
     [
@@ -127,6 +128,12 @@ describe('no secret', () => {
     ['the path, encoded', `/proxy/${encoded}/b`, '/proxy/[redacted]'],
     ['the path, in base64', `/api/v1/secrets/${base64}`, '/api/v1/secrets/[redacted]'],
     ['a token in the path', `/api/v1/secrets/${token}`, '/api/v1/secrets/[redacted]'],
+    ['the path, encoded twice', `/proxy/${encoded.replaceAll('%', '%25')}/b`, '/proxy/[redacted]'],
+    ['the path, as a name and a password', `/proxy/${basic('ab', key)}`, '/proxy/YWI6[redacted]'],
+    ['the path, behind another name', `/proxy/${basic('a', key)}`, '/proxy/YTp[redacted]'],
+    ['the path, behind a third name', `/proxy/${basic('abc', key)}`, '/proxy/YWJjO[redacted]'],
+    ['a token behind a name', `/proxy/${basic('a', token)}`, '/proxy/YTp[redacted]'],
+    ['a token behind another name', `/proxy/${basic('abc', token)}`, '/proxy/YWJjO[redacted]'],
     ['a fragment', '/api#access_token=Secret1', '/api'],
     ['a whole URL', 'https://alice:Secret1@host/api', ''],
     ['a path that is no text', `/proxy/%ff/${key}`, '/'],
@@ -137,6 +144,7 @@ describe('no secret', () => {
   it.each([
     ['a key', `curl/8 ${key}`, 'curl/8 [redacted]'],
     ['an encoded key', `curl/8 ${encoded}`, '[redacted]'],
+    ['an encoded key behind a percent sign', `curl 100% ${encoded}`, '[redacted]'],
     ['a header in it', `a Authorization: Bearer abcdefghijkl`, 'a Authorization: [redacted]'],
     ['a private key', '-----BEGIN EC PRIVATE KEY-----MHcCAQ', '-----BEGIN EC [redacted]'],
     ['a percent sign', 'curl 100% pure', 'curl 100% pure'],
@@ -166,6 +174,7 @@ describe('no secret', () => {
       'basic-authentication',
       'bearer-token-request',
       'bulk-operation-a',
+      'visa18-payments-production-cluster',
     ])
       expect(requestURI(`/api/v1/namespaces/${name}`, 1_024)).toBe(`/api/v1/namespaces/${name}`);
   });

@@ -1,4 +1,4 @@
-import { cut, decode, holdsSecret, withoutSecrets } from './text.ts';
+import { cut, decode, holdsSecret, unescaped, withoutSecrets } from './text.ts';
 
 /** Parameters that say what a request does. What a command is given, or a workload behind a proxy, may be a password. */
 const kept: ReadonlySet<string> = new Set([
@@ -26,8 +26,8 @@ function cleanURI(sent: string, max: number): string {
 
 /** Reads encoded letters as well: a key with one of them is a key. */
 function cleanPath(path: string): string {
-  const decoded = decode(path);
-  if (decoded === undefined) return '/';
+  if (decode(path) === undefined) return '/';
+  const decoded = unescaped(path);
   return decoded !== path && holdsSecret(decoded) ? withoutSecrets(decoded) : withoutSecrets(path);
 }
 
@@ -39,6 +39,5 @@ function cleanQuery(query: string): string {
 function isKept(pair: string): boolean {
   const end = pair.indexOf('=');
   if (!kept.has(end === -1 ? pair : pair.slice(0, end)) || pair.length > maxValue) return false;
-  const decoded = decode(pair);
-  return decoded !== undefined && !holdsSecret(decoded);
+  return decode(pair) !== undefined && !holdsSecret(unescaped(pair));
 }

@@ -19,11 +19,14 @@ export const cut = (text: string, max: number): string =>
 
 const censored = '[redacted]';
 
-/** The form of access keys, of tokens, of both in base64, and of values of `Authorization`. No name of a Kubernetes object has it. */
+/**
+ * The form of access keys, of tokens, of both in base64 (also behind a name, of one or two letters beyond a group of three), and of values
+ * of `Authorization`. No name of a Kubernetes object has it.
+ */
 const secretShape =
-  /(?:lk_|eyJ|bGtf|ZXlK)[\w.+/=%~-]{8,}|(?:[Bb]earer|[Bb]asic|BEARER|BASIC)(?:[\s+]|%20)+[^\s&]{8,}|PRIVATE(?:[\s+]|%20)KEY[\s\S]*/g;
+  /(?:lk_|eyJ|bGtf|ZXlK)[\w.+/=%~-]{8,}|(?:[GWm2](?:xrX[z0-3]|V5S[j-n])|leU[op]|sa1[89](?=[^A-Z]{0,32}[A-Z]))[\w.+/=%~-]{16,}|(?:[Bb]earer|[Bb]asic|BEARER|BASIC)(?:[\s+]|%20)+[^\s&]{8,}|PRIVATE(?:[\s+]|%20)KEY[\s\S]*/g;
 /** Most texts hold none of it, and cost no more than this. */
-const secretMark = /lk_|eyJ|bGtf|ZXlK|earer|asic|EARER|ASIC|PRIVATE/;
+const secretMark = /lk_|eyJ|bGtf|ZXlK|xrX|V5S|leU|sa1|earer|asic|EARER|ASIC|PRIVATE/;
 
 export const withoutSecrets = (text: string): string =>
   secretMark.test(text) ? text.replace(secretShape, censored) : text;
@@ -40,10 +43,20 @@ export function decode(text: string): string | undefined {
   }
 }
 
+/** Each letter that is percent-encoded, also twice or three times, whether or not the whole is a text. */
+export function unescaped(text: string): string {
+  let result = text;
+  for (let times = 0; times < 3 && result.includes('%'); times += 1)
+    result = result.replace(/%([\da-f]{2})/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  return result;
+}
+
 const maxUserAgent = 256;
 
 /** A client may write anything here, its own credential included. */
 export function userAgentText(sent: string): string {
-  const decoded = decode(sent) ?? '';
+  const decoded = unescaped(sent);
   return cut(decoded !== sent && holdsSecret(decoded) ? censored : withoutSecrets(sent), maxUserAgent);
 }

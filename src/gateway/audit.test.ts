@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { memorySink } from '../../test/builders/audit-lines.ts';
+import { memorySink, readAuditEvent } from '../../test/builders/audit-lines.ts';
 import { credentialObject, liveRecord, uidOf } from '../../test/builders/credential-object.ts';
 import type { Behaviour, StageOptions } from '../../test/builders/gateway-stage.ts';
 import { verdictFor } from '../../test/builders/gateway-stage.ts';
@@ -411,5 +411,9 @@ describe('where lines are required', () => {
     state.isStuck = false;
     await waitFor('its lines', () => counts.written === 2);
     expect(seen).toEqual([]);
+    const line = readAuditEvent(state.text.trim().split('\n')[1] ?? '');
+    // No one refused it.
+    expect(line.annotations).not.toHaveProperty('decision');
+    expect(line.annotations).toHaveProperty('cut');
   });
 });

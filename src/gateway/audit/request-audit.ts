@@ -48,8 +48,8 @@ export class RequestAudit implements Trail {
   readonly #sources: readonly string[];
   /** Code of the error that the gateway answered with. */
   #error: string | undefined;
-  /** It was let through: what comes back is up to the target, or to an endpoint of the gateway. */
-  #isAllowed = false;
+  /** Let through: what comes back is up to the target, or to an endpoint of the gateway. Absent: it ended before. */
+  #decision: 'allow' | 'refuse' | undefined;
   #hasBegun = false;
   #isOnRecord = false;
   /** With a space between two. */
@@ -70,11 +70,11 @@ export class RequestAudit implements Trail {
 
   /** For the target, or an endpoint of the gateway. */
   allowed(): void {
-    this.#isAllowed = true;
+    this.#decision = 'allow';
   }
 
   refused(code: string): void {
-    this.#isAllowed = false;
+    this.#decision = 'refuse';
     this.#error = code;
   }
 
@@ -170,7 +170,7 @@ export class RequestAudit implements Trail {
     const { asked, cut } = this;
     const annotations: { -readonly [Name in keyof Annotations]: Annotations[Name] } = {};
     if (asked !== undefined) annotations.target = targetText(asked.target);
-    if (stage !== 'RequestReceived') annotations.decision = this.#isAllowed ? 'allow' : 'refuse';
+    if (stage !== 'RequestReceived') annotations.decision = this.#decision;
     if (this.#error !== undefined) annotations.error = this.#error;
     if (cut !== undefined) annotations.cut = cut;
     if (this.#upstreamIDs !== '') annotations.upstreamAuditID = this.#upstreamIDs;
