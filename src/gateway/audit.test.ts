@@ -410,7 +410,7 @@ describe('where lines are required', () => {
     await client.closed();
     state.isStuck = false;
     await waitFor('its lines', () => counts.written === 2);
-    expect(seen).toEqual([]);
+    expect([seen, stage.used]).toEqual([[], 0]);
     const line = readAuditEvent(state.text.trim().split('\n')[1] ?? '');
     // No one refused it.
     expect(line.annotations).not.toHaveProperty('decision');
