@@ -24,5 +24,30 @@ export function createLogger({ level, bindings = {}, output }: LogOptions): Logg
     serializers: { err: describeError, error: describeError },
     hooks: { streamWrite: withoutSecrets },
   };
-  return pino(options, output ?? destination({ dest: 1, sync: true }));
+  return pino(options, output ?? standardOutput());
+}
+
+/** Bytes that one write puts into a pipe as a whole: the audit log may write to the same one. */
+const maxWrite = 4_096;
+/** Of lines that wait; others are dropped. */
+const maxLength = 2 ** 20;
+const retryMs = 100;
+
+/**
+ * With the audit log on standard output, a pipe that no one reads takes no line. To wait for it here would keep the only thread, and with
+ * it all requests.
+ */
+function standardOutput(): DestinationStream {
+  const stream = destination({ dest: 1, sync: true, maxWrite, maxLength, retryEAGAIN: () => false });
+  let isWaiting = false;
+  const retry = () => {
+    isWaiting = false;
+    stream.write('');
+  };
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EAGAIN' || isWaiting) return;
+    isWaiting = true;
+    setTimeout(retry, retryMs).unref();
+  });
+  return stream;
 }
