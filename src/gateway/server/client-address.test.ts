@@ -123,12 +123,22 @@ describe('the address of a client', () => {
 
 describe('connections of a trusted proxy', () => {
   it('are cut when the header does not come in time', async () => {
-    const { port, clock } = await start();
+    const { port, clock, closed } = await start();
     const socket = await open(port);
     socket.write('PROXY TCP4 203.0');
     await waitFor('the wait for its rest', () => clock.pendingTimers > 0);
     clock.advance(10_000);
     await waitFor('its end', () => socket.resume().destroyed);
+    expect(closed).toEqual(['proxy-header']);
+  });
+
+  it('that only look whether the port is open are no failure', async () => {
+    const { port, closed, server } = await start();
+    const socket = await open(port);
+    socket.end();
+    await waitFor('its end', () => socket.resume().destroyed);
+    await server.close(0);
+    expect(closed).toEqual([]);
   });
 
   it('are cut when the server stops before it', async () => {

@@ -33,8 +33,8 @@ export interface GatewayServerOptions {
   readonly limits: ServerLimits;
   readonly clock: Clock;
   readonly proxies?: ProxyOptions | undefined;
-  /** Told of each connection that was closed because there were too many. */
-  readonly onConnectionClosed: (limit: ExceededLimit) => void;
+  /** Told of each connection that was closed because there were too many, or a trusted proxy sent no header that can be read. */
+  readonly onConnectionClosed: (limit: ExceededLimit | 'proxy-header') => void;
   /** Told the code of each error that was answered before a request was whole and plain. */
   readonly onRefused: (code: HTTPErrorCode) => void;
   /** Told of each of these that is a request all the same, before it is answered. */
@@ -154,6 +154,8 @@ export class GatewayServer {
       this.#unattended.add(socket);
       void this.#takeHeader(socket).then((isTaken) => {
         this.#unattended.delete(socket);
+        // A balancer that only looks whether the port is open sends nothing, and leaves.
+        if (!isTaken && socket.readable) this.#options.onConnectionClosed('proxy-header');
         if (!isTaken || socket.destroyed) return void socket.destroy();
         for (const listener of begin) listener.call(this.#server, socket);
       });
