@@ -84,7 +84,7 @@ class StandardFile implements AuditOutput {
 
 const standardOutput = 1;
 /** In place of a path. */
-export const standardOutputName = '-';
+const standardOutputName = '-';
 
 export function openOutput(path: string): AuditOutput {
   if (path !== standardOutputName) return new FileOutput(path);

@@ -1,7 +1,6 @@
-import { openOutput, standardOutputName } from '../audit/output.ts';
+import { openOutput } from '../audit/output.ts';
 import { AuditSink } from '../audit/sink.ts';
 import { systemClock as clock } from '../kube/clock.ts';
-import { silentLogger } from '../logger.ts';
 import type { Host } from '../process/host.ts';
 import type { CommonSettings } from '../settings/common.ts';
 import { AuditMetrics } from '../telemetry/metrics/audit.ts';
@@ -25,8 +24,7 @@ export function openAuditLog(
     mode,
     output: openOutput(path),
     clock,
-    // A line about standard output that no one reads would wait there too, and everything with it.
-    log: path === standardOutputName ? silentLogger : log,
+    log,
     count: (outcome, lines) => metrics.count(outcome, lines),
   });
   metrics.readStuck(() => sink.stuckMs);
