@@ -1,69 +1,35 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Identity } from '../credentials/identity.ts';
-import type { Clock } from '../kube/clock.ts';
-import type { Logger } from '../logger.ts';
 import type { AccessQuestion } from '../platform/access-review.ts';
 import { apiPrefix } from '../scope/request-path.ts';
-import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
-import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
-import type { RequestAudit } from './audit/request-audit.ts';
-import type { RequestAudits } from './audit/request-audits.ts';
-import type { Endpoints } from './endpoints/endpoints.ts';
 import type { Exchange } from './endpoints/shared/endpoint.ts';
-import { type Authenticated, authenticate } from './gate/authenticate.ts';
+import { authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
-import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
-import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
-import type { Verdict } from './index/verdict.ts';
-import { ClientGone, type Forwarding, forward } from './proxy/forward.ts';
-import { impersonates, requestHeaders } from './proxy/request-headers.ts';
-import type { FoundTarget, Targets } from './proxy/targets.ts';
-import type { AskedTunnel } from './proxy/tunnel/open-tunnel.ts';
-import { mayBecomeTunnel, protocolOf, readUpgrade } from './proxy/tunnel/upgrade-request.ts';
-import type { Upstream } from './proxy/upstream.ts';
-import { type ErrorAnswer, errorAnswer, hasBody, sendError } from './server/error-answer.ts';
-import { UpgradedResponse } from './server/upgraded-response.ts';
-import type { LargeBodies } from './turns/large-bodies.ts';
-import type { MainThread } from './turns/main-thread.ts';
+import { impersonates } from './proxy/request-headers.ts';
+import type { Targets } from './proxy/targets.ts';
+import {
+  isForTunnel,
+  type Passed,
+  RequestSender,
+  type RequestSenderOptions,
+  underwayOf,
+} from './request-sender.ts';
+import { type ErrorAnswer, errorAnswer, hasBody } from './server/error-answer.ts';
 import { UpstreamBusy } from './turns/request-slots.ts';
 
-export interface RequestHandlerOptions {
-  readonly settings: Pick<GatewaySettings, 'baseURL' | 'stallTimeoutMs' | 'sessionMaxMs'>;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: GatewayMetrics;
+export interface RequestHandlerOptions extends RequestSenderOptions {
+  readonly settings: RequestSenderOptions['settings'] & Pick<GatewaySettings, 'baseURL'>;
   readonly index: Pick<CredentialIndex, 'find' | 'problem' | 'used'>;
-  readonly open: OpenRequests;
   readonly targets: Pick<Targets, 'find' | 'entryOf'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
-  readonly endpoints: Endpoints;
-  readonly mainThread: Pick<MainThread, 'turn' | 'charge'>;
-  readonly largeBodies: Pick<LargeBodies, 'enter'>;
-  /** Absent: no line is written about requests. */
-  readonly audits?: RequestAudits | undefined;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
-  /** The client, as far as it is known behind proxies. */
-  readonly clientAddress: (request: IncomingMessage) => string;
-}
-
-/** A request that its scope lets pass. */
-interface Passed {
-  readonly asked: ResolvedRequest;
-  readonly sender: Authenticated;
-  readonly audit: RequestAudit | undefined;
-  readonly target: FoundTarget;
-}
-
-interface Sending extends Pick<Passed, 'sender' | 'target' | 'audit'> {
-  readonly upstream: Upstream;
-  readonly tunnel: AskedTunnel | undefined;
 }
 
 /** A request that its scope lets pass, as far as that is known before it is in the target. */
@@ -75,12 +41,14 @@ export class RequestHandler {
   /** The path of the base URL; empty where it has none. */
   readonly #basePath: string;
   readonly #authentication;
+  readonly #sender: RequestSender;
 
   constructor(options: RequestHandlerOptions) {
     const { settings, index } = options;
     this.#options = options;
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
     this.#authentication = { index, clock: options.clock };
+    this.#sender = new RequestSender(options);
   }
 
   /**
@@ -98,7 +66,7 @@ export class RequestHandler {
     try {
       this.#handle(request, response);
     } catch (error) {
-      this.#fail(response, error);
+      this.#sender.fail(response, error);
     }
   }
 
@@ -106,22 +74,7 @@ export class RequestHandler {
     // The parser waits for another protocol now: it would read no further request.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const refusal = this.#pass({ request, response });
-    if (refusal !== undefined) this.#refuse(response, refusal);
-  }
-
-  #refuse(response: ServerResponse, answer: ErrorAnswer): void {
-    const { audits, metrics } = this.#options;
-    metrics.refusals.inc({ error: answer.code });
-    audits?.find(response)?.refused(answer.code);
-    sendError(response, answer);
-  }
-
-  /** One request that we cannot cope with must not end the process, and all others with it. */
-  #fail(response: ServerResponse, error: unknown): void {
-    if (error instanceof ClientGone) return;
-    this.#options.log.error({ err: error }, 'a request failed unexpectedly');
-    if (response.headersSent) response.destroy();
-    else this.#refuse(response, errorAnswer('ERR_INTERNAL', { cause: 'the request could not be handled' }));
+    if (refusal !== undefined) this.#sender.refuse(response, refusal);
   }
 
   /** The answer, unless the request is on its way. Nothing here waits. */
@@ -176,7 +129,7 @@ export class RequestHandler {
     if (audit !== undefined) audit.constant = audits?.constantOf(sender, target.groups);
     // The platform was asked for by its own path, and all is known of it already.
     const denial = target.entry === undefined ? undefined : findDenial(sender.verdict, asked, target);
-    return denial ?? this.#start(exchange, { ...passed, target });
+    return denial ?? this.#sender.start(exchange, { ...passed, target });
   }
 
   /** The request counts while it waits, until its question is answered: a client that leaves makes no room for more of them. */
@@ -191,7 +144,7 @@ export class RequestHandler {
     if (refusal !== undefined) return refusal;
     void this.#ask(sender.verdict.identity, entry).then((unanswered) => {
       open.leave(sender.hash, waiting);
-      if (unanswered !== undefined) this.#refuse(exchange.response, unanswered);
+      if (unanswered !== undefined) this.#sender.refuse(exchange.response, unanswered);
       // Its credential may have ended meanwhile.
       else if (!exchange.response.destroyed) this.handle(exchange.request, exchange.response);
     });
@@ -209,191 +162,11 @@ export class RequestHandler {
     }
   }
 
-  #start(exchange: Exchange, passed: Passed): ErrorAnswer | undefined {
-    const { open } = this.#options;
-    const { asked, sender, target, audit } = passed;
-    const { response } = exchange;
-    const { upstream } = target;
-    const tunnel = this.#readTunnel(exchange, asked);
-    if (tunnel !== undefined && 'status' in tunnel) return tunnel;
-    if (upstream === undefined) return notConnected;
-    const request = { ...underwayOf(response, passed), targetUIDs: target.uids };
-    const refusal = open.enter(sender.hash, request);
-    if (refusal !== undefined) return refusal;
-    const onEnd = this.#observe(response, request);
-    response.on('close', () => {
-      open.leave(sender.hash, request);
-      onEnd();
-    });
-    if (audit !== undefined) audit.isLong = request.isLong;
-    const send = () => this.#send(exchange, request, { sender, target, audit, upstream, tunnel });
-    const held = audit?.hold();
-    if (held === undefined) send();
-    else void this.#sendOnRecord(response, held, send);
-    return undefined;
-  }
-
-  /** Where lines are required, nothing goes to a target before its line is written. */
-  async #sendOnRecord(response: ServerResponse, held: Promise<boolean>, send: () => void): Promise<void> {
-    const isOnRecord = await held;
-    // Its credential may have ended meanwhile.
-    if (response.destroyed) return;
-    try {
-      if (isOnRecord) send();
-      else this.#refuse(response, notOnRecord);
-    } catch (error) {
-      this.#fail(response, error);
-    }
-  }
-
-  /** Reads a request for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
-  #readTunnel(
-    { request, response }: Exchange,
-    asked: ResolvedRequest,
-  ): AskedTunnel | ErrorAnswer | undefined {
-    if (request.headers.upgrade === undefined) return undefined;
-    if (hasBody(request)) return upgradeWithBody;
-    const protocol = protocolOf({ method: request.method, upgrade: request.headers.upgrade });
-    if (protocol === undefined) return unknownUpgrade;
-    if (!(response instanceof UpgradedResponse) || !isForTunnel(request, asked)) return undefined;
-    const read = readUpgrade(request.rawHeaders, protocol);
-    if ('problem' in read) return errorAnswer('ERR_REQUEST_MALFORMED', read);
-    return { request: read, response, maxMs: this.#options.settings.sessionMaxMs };
-  }
-
-  #send({ request, response }: Exchange, underway: OpenRequest, sending: Sending): void {
-    const { sender, target, upstream, audit } = sending;
-    const { clock, log, metrics, settings, endpoints, index } = this.#options;
-    index.used(sender.verdict.record);
-    audit?.allowed();
-    const { method = '', rawHeaders } = request;
-    const { asked, isLong, identity } = underway;
-    const impersonation = impersonationIn(target, sender.verdict);
-    const clientAddress = this.#options.clientAddress(request);
-    const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
-    if (audit !== undefined) headers.push('audit-id', audit.auditID);
-    const send = { method, path: asked.forward, headers, isLong, user: identity.user };
-    const forwarding = {
-      ...{ request, response, upstream, send, clock, trail: audit },
-      forbiddenNote: () => lostGroups(sender.verdict),
-      isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
-      publicPath: publicPathOf(request.url ?? '', asked.forward),
-      maxStallMs: settings.stallTimeoutMs,
-      ...this.#turnsOf(identity.user, sender.hash, response),
-      onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
-        log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
-        if (refusal === undefined) return;
-        metrics.refusals.inc({ error: refusal.code });
-        audit?.failed(refusal.code);
-      },
-    };
-    const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
-    const endpoint = endpoints.find(asked, target) ?? onPlatform;
-    if (endpoint === undefined) return forward(withTunnel(forwarding, sending));
-    const refuse = (answer: ErrorAnswer) => this.#refuse(response, answer);
-    const finish = () => {
-      underway.isFinishing = true;
-    };
-    const callbacks: (() => void)[] = [];
-    const onOver = (callback: () => void) => void callbacks.push(callback);
-    const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver };
-    const over = () => {
-      for (const callback of callbacks) callback();
-    };
-    void endpoint(passed)
-      .catch((error: unknown) => this.#fail(response, error))
-      .finally(() => {
-        if (response.closed) over();
-        else response.once('close', over);
-      });
-  }
-
-  #turnsOf(user: string, credential: string, response: ServerResponse) {
-    const { mainThread, largeBodies } = this.#options;
-    return {
-      turn: async (receivedBytes = 0) => {
-        await mainThread.turn(user, receivedBytes);
-        // Its credential may have ended meanwhile.
-        if (response.destroyed) throw new ClientGone();
-      },
-      enterLargeBody: async () => await largeBodies.enter({ user, credential }, response),
-      charge: (bytes: number) => mainThread.charge(user, bytes),
-    };
-  }
-
-  /** Returns what is to be called at the end. */
-  #observe(response: ServerResponse, { asked, isLong }: OpenRequest): () => void {
-    const { clock, metrics } = this.#options;
-    const { verb } = asked;
-    const target = asked.target.kind;
-    const started = clock.monotonic();
-    const kind = isLong ? 'long' : 'short';
-    metrics.underway.inc({ kind });
-    return () => {
-      metrics.underway.dec({ kind });
-      metrics.requests.inc({ target, verb, code: codeLabel(response) });
-      if (!isLong) metrics.seconds.observe({ target, verb }, (clock.monotonic() - started) / 1000);
-    };
-  }
-
   #pathOf({ url = '' }: IncomingMessage): string | undefined {
     if (this.#basePath === '') return url;
     return url.startsWith(`${this.#basePath}/`) ? url.slice(this.#basePath.length) : undefined;
   }
 }
-
-const underwayOf = (
-  response: ServerResponse,
-  { asked, sender: { verdict }, audit }: Omit<Passed, 'target'>,
-) => ({
-  identity: verdict.identity,
-  impersonation: verdict.impersonation,
-  scopes: verdict.scopes,
-  asked,
-  isLong: response instanceof UpgradedResponse || isLongRunning(asked),
-  cut: (why: string) => {
-    if (audit !== undefined) audit.cut = why;
-    if (response instanceof UpgradedResponse) response.cut(why);
-    else response.destroy();
-  },
-});
-
-/** Only what goes to the target as it is: what the gateway answers or changes itself has no way around that. */
-const withTunnel = (forwarding: Forwarding, { tunnel }: Sending): Forwarding => {
-  if (tunnel === undefined) return forwarding;
-  const { protocol: upgrade, headers } = tunnel.request;
-  const { send } = forwarding;
-  return { ...forwarding, tunnel, send: { ...send, upgrade, headers: [...send.headers, ...headers] } };
-};
-
-/**
- * Tells requests that keep their connection for as long as they like, and whose answers are passed on at once. The API server
- * sets no limit to logs either, followed or not, and a query says in many ways that they are.
- */
-const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
-  verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
-
-/**
- * A server may leave the offer of another protocol alone, and answer as if it had not been made. Clients that would rather watch
- * over a websocket take that for a watch over plain HTTP.
- */
-function isForTunnel({ method, headers }: IncomingMessage, asked: ResolvedRequest): boolean {
-  const protocol = protocolOf({ method, upgrade: headers.upgrade });
-  return (
-    protocol !== undefined && mayBecomeTunnel(asked, { protocol, hasOrigin: headers.origin !== undefined })
-  );
-}
-
-/** Returns the part in front of the path that goes on. Without any path `/` goes on. */
-const publicPathOf = (url: string, forwarded: string): string =>
-  url.slice(0, url.length - forwarded.length + (url.endsWith(forwarded) ? 0 : 1));
-
-const impersonationIn = ({ groups }: FoundTarget, { impersonation: user }: Verdict): readonly string[] =>
-  groups.length === 0 ? user : [...user, ...groups.flatMap((group) => ['impersonate-group', group])];
-
-/** A target may answer with any number: only those that have a name become labels. 0: there was no answer. */
-const codeLabel = ({ headersSent, statusCode }: ServerResponse): string | number =>
-  headersSent || statusCode === 101 ? (statusCode in STATUS_CODES ? statusCode : 'other') : 0;
 
 /** Stands for the namespace that a space is, in requests that name none. */
 const anyNamespace = 'any';
@@ -402,15 +175,7 @@ const noGroups: readonly string[] = [];
 
 const notFound = errorAnswer('ERR_REQUEST_PATH', { prefix: apiPrefix });
 const noTarget = errorAnswer('ERR_TARGET_UNKNOWN', {});
-const notConnected = errorAnswer('ERR_TARGET_NOT_CONNECTED', {}, { headers: ['retry-after', '5'] });
 const busy = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '1'] });
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
-const notOnRecord = errorAnswer('ERR_AUDIT_UNAVAILABLE', {}, { headers: ['retry-after', '5'] });
 const tooManyMisses = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });
 const impersonation = errorAnswer('ERR_IMPERSONATION', {});
-const upgradeWithBody = errorAnswer('ERR_REQUEST_MALFORMED', {
-  problem: 'it asks for another protocol and has a body',
-});
-const unknownUpgrade = errorAnswer('ERR_REQUEST_MALFORMED', {
-  problem: 'it asks for a protocol that is not served',
-});
