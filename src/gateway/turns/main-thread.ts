@@ -8,6 +8,11 @@ export interface MainThreadOptions extends TimeShareOptions {
 
 /** To receive so many bytes over TLS, or to send them, takes the thread a millisecond, with what is left to collect as garbage. */
 const bytesInMs = 2 ** 17;
+/**
+ * The same of a body that is received whole. Each 64 MB of them make V8 collect the whole heap, which takes the thread up to 50 ms: more
+ * than a few megabytes a second beside others, and one in a hundred of their requests waits for that.
+ */
+const bodyBytesInMs = 2 ** 15;
 /** Work that is begun before others come to their turn takes as long, milliseconds. */
 const batchMs = 2;
 /** The most pieces of work in a batch. */
@@ -38,7 +43,7 @@ export class MainThread {
    * was received for it before.
    */
   async turn(user: string, receivedBytes = 0): Promise<void> {
-    if (receivedBytes > 0) this.charge(user, receivedBytes);
+    if (receivedBytes > 0) this.#taken.charge(user, receivedBytes / bodyBytesInMs, this.#clock.monotonic());
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#line.add(user, resolve);
     this.#schedule();
