@@ -47,7 +47,7 @@ export class GatewayMetrics {
     this.closedConnections = new Counter({
       registers,
       name: 'latchkey_gateway_connections_closed_total',
-      help: 'Connections without a live credential that were closed because there were too many in all, or from one address, or because a trusted proxy sent no header of the PROXY protocol in front.',
+      help: 'Connections that were closed because there were too many without a live credential, in all or from one address. Also those of trusted proxies that lack the header of the PROXY protocol.',
       labelNames: ['limit'],
     });
     this.#waitingActivity = new ScrapedGauge(registry, {
