@@ -57,8 +57,6 @@ export default defineConfig({
     projects: [
       unit,
       withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts']),
-      // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.
-      withControlPlane('languages', ['test/languages/**/*.test.ts']),
       withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts']),
     ],
   },
