@@ -49,6 +49,10 @@ export const annotations = {
   rotate: `${group}/rotate`,
   /** On an access key: the UID of the object that the operator generated its key for, and the ID of that key. */
   generatedFor: `${group}/generated-for`,
+  /** On a key that came of a token: its issuer, its subject, and until when the token could be used once more. */
+  exchangedIssuer: `${group}/exchanged-issuer`,
+  exchangedSubject: `${group}/exchanged-subject`,
+  exchangedUntil: `${group}/exchanged-until`,
   /** On the Lease of the operator: which policies its last leader saw, and until when. */
   policiesSeen: `${group}/policies-seen`,
   /** On the Secret of the signing keys: the base URL that they sign for. */

@@ -79,6 +79,14 @@ export const selfSubjectAccessReviews: Resource = {
   plural: 'selfsubjectaccessreviews',
   kind: 'SelfSubjectAccessReview',
 };
+/** Never stored either. */
+export const tokenReviews: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  namespaced: false,
+};
 /** Which server answers for a version of a group. */
 export const apiServices: Resource = {
   group: 'apiregistration.k8s.io',

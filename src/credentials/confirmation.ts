@@ -80,7 +80,7 @@ export function toLifetime(value: unknown): number | undefined {
   return asCount(value) ?? -1;
 }
 
-const keySources: readonly KeySource[] = ['Generated', 'Plain', 'Hash', 'Secret'];
+const keySources: readonly KeySource[] = ['Generated', 'Plain', 'Hash', 'Secret', 'Exchange'];
 
 function toPrevious(value: unknown): PreviousCredential | undefined {
   const previous = asObject(value);

@@ -1,4 +1,5 @@
 import { credentialKinds } from '../api/credential-kinds.ts';
+import { parseInstant } from '../api/instant.ts';
 import { asCount, asObject, asText, asTexts, type JsonObject } from '../api/json.ts';
 import {
   annotations as annotationNames,
@@ -34,6 +35,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     isBeyondLimits: annotationNames.changedBeyondLimits in annotations,
     rotate: shortened(asText(annotations[annotationNames.rotate])),
     keyOfAnother: isKeyOfAnother(asText(annotations[annotationNames.generatedFor]), live) ? true : undefined,
+    exchangedUntil: parseInstant(annotations[annotationNames.exchangedUntil]),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
     keyWrittenByOperator: isWrittenByOperator(metadata['managedFields'], 'key'),

@@ -32,6 +32,7 @@ export const fingerprintV1: FingerprintAlgorithm = {
     virtualClusterInstance: text(spec['virtualClusterInstance']),
     secretRef: reference(spec['secretRef']),
     accessKey: text(spec['accessKey']),
+    exchange: spec['exchange'] ?? undefined,
     key: keyHash(spec['key']),
   }),
 };

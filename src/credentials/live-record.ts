@@ -60,6 +60,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     rules: shared.json(parseRules(spec['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
+    exchange: kind === 'OwnedAccessKey' ? shared.json(spec['exchange'] ?? undefined) : undefined,
     accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,

@@ -80,7 +80,7 @@ export interface KubeConfigSpec {
   readonly server?: string;
 }
 
-export type KeySource = 'Generated' | 'Plain' | 'Hash' | 'Secret';
+export type KeySource = 'Generated' | 'Plain' | 'Hash' | 'Secret' | 'Exchange';
 
 export interface PreviousCredential {
   readonly credentialHash: string;
@@ -145,6 +145,8 @@ export interface LiveRecord {
   readonly allowPlatformCli: boolean;
   /** Of a verifier's record: access keys only, whose confirmation depends on it. */
   readonly secretRef?: SecretReference;
+  /** Access keys only: `spec.exchange` as it stands there. */
+  readonly exchange?: unknown;
   readonly accessKey?: string;
   readonly allowedNamespaces: readonly string[];
   readonly status: LiveConfirmation;
@@ -163,6 +165,8 @@ export interface CredentialRecord extends LiveRecord {
   readonly rotate?: string;
   /** Access keys only: the operator generated the key in spec for another object. */
   readonly keyOfAnother?: true;
+  /** Of a key that came of a token: until when that could be used once more, epoch milliseconds. */
+  readonly exchangedUntil?: number;
   readonly ephemeral: boolean;
   /** Who owns `spec.disabled` by managed fields. */
   readonly disabledOwner: 'none' | 'operator' | 'other';

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { byCredentialKind } from '../api/credential-kinds.ts';
 import { virtualClusterInstanceKubeConfigs } from '../api/resources.ts';
 import type { AuditSink } from '../audit/sink.ts';
@@ -18,6 +19,10 @@ import { IssuerDocuments } from './endpoints/issuer-documents.ts';
 import { HeldBytes } from './endpoints/shared/held-bytes.ts';
 import { Quota } from './endpoints/shared/quota.ts';
 import { Removals } from './endpoints/shared/removals.ts';
+import { AccountTokens } from './exchange/account-tokens.ts';
+import { Exchanges, type ExchangesOptions } from './exchange/exchanges.ts';
+import { readJSONOverHTTPS } from './exchange/https-json.ts';
+import { knownIssuers } from './exchange/key-sets.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
@@ -76,6 +81,7 @@ export class Gateway {
   readonly #removals: Removals;
   readonly #open: OpenRequests;
   readonly #audits: RequestAudits | undefined;
+  readonly #platform: Upstream;
   readonly #targets: Targets;
   readonly #targetRecords: TargetRecords;
   readonly #targetConnections: TargetConnections;
@@ -105,12 +111,12 @@ export class Gateway {
       store: this.#targetRecords.access,
       lookup: new TargetAddresses(settings.targetAddresses).lookup,
     });
-    const platform = new ApiServerUpstream({
+    this.#platform = new ApiServerUpstream({
       ...options,
       connections: this.#connections,
       limits: upstreamLimits(settings),
     });
-    this.#targets = this.#createTargets(platform);
+    this.#targets = this.#createTargets(this.#platform);
     this.#server = this.#createServer(this.#createHandler());
     this.readiness = {
       index: () => this.#index.problem(),
@@ -201,20 +207,23 @@ export class Gateway {
     const { clock, settings } = this.#options;
     const { records } = this.#index;
     const limits = byCredentialKind(() => settings.credentialsPerUser);
-    return new Endpoints({
-      ...this.#options,
+    const shared = {
       index: this.#index,
+      sitePolicy: this.#sitePolicy.current,
+      held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
+      quota: new Quota({ records, now: () => clock.now(), limits }),
+      clientAddress: (request: IncomingMessage) => this.#server.clientAddress(request),
+    };
+    return new Endpoints({
+      ...{ ...this.#options, ...shared },
       targetRecords: this.#targetRecords,
       permissions: this.#permissions,
       misses,
-      held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
       yaml: new YAMLReader({ clock, limits: yamlLimits, isAlone: (user) => this.#open.isAlone(user) }),
-      quota: new Quota({ records, now: () => clock.now(), limits }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
       issuer: this.#issuer,
-      sitePolicy: this.#sitePolicy.current,
       issuerReads: createMisses(this.#options),
-      clientAddress: (request) => this.#server.clientAddress(request),
+      exchange: createExchanges({ ...this.#options, ...shared, upstream: this.#platform }),
       removals: this.#removals,
     });
   }
@@ -306,6 +315,25 @@ const createRemovals = (options: GatewayOptions, { records }: CredentialIndex): 
     resource: virtualClusterInstanceKubeConfigs,
     arrivals: records.arrivals.VirtualClusterInstanceKubeConfig,
   });
+
+type ExchangeParts = Pick<
+  ExchangesOptions,
+  'upstream' | 'index' | 'sitePolicy' | 'held' | 'quota' | 'clientAddress'
+>;
+
+/** Strangers may ask for it, so it shares no count with others. */
+const createExchanges = (options: GatewayOptions & ExchangeParts): Exchanges => {
+  const { settings, client } = options;
+  return new Exchanges({
+    ...options,
+    issuers: knownIssuers(settings.trustedIssuers, {
+      ...options,
+      read: readJSONOverHTTPS(options.clock),
+    }),
+    accountTokens: new AccountTokens({ client, audience: settings.baseURL }),
+    attempts: createMisses(options),
+  });
+};
 
 const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>
   new Misses({ clock, perMinute, maxAddresses: 20_000 });

@@ -87,7 +87,8 @@ export class RequestHandler {
     const publicEndpoint = this.#options.endpoints.findPublic(method, path);
     if (publicEndpoint !== undefined) {
       audit?.allowed();
-      return publicEndpoint.answer(exchange);
+      const refuse = (answer: ErrorAnswer) => this.#refuse(exchange.response, answer);
+      return publicEndpoint.answer(exchange, { audit, refuse });
     }
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);

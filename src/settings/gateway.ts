@@ -1,4 +1,5 @@
 import { commonSettingDefinitions } from './common.ts';
+import { trustedIssuers } from './trusted-issuers.ts';
 import {
   cidrsOrNone,
   duration,
@@ -129,6 +130,13 @@ export const gatewaySettingDefinitions = {
     default: '600',
     documentation:
       'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Live credentials always pass. `0`: no limit.',
+  }),
+  trustedIssuers: setting({
+    name: 'LATCHKEY_TRUSTED_ISSUERS',
+    type: trustedIssuers,
+    default: 'none',
+    documentation:
+      'Issuers whose tokens may be exchanged for a key, each with `issuer` and, where people log in with its tokens, `login`. [Token exchange](exchange.md) has all fields.',
   }),
   shutdownDelayMs: setting({
     name: 'LATCHKEY_SHUTDOWN_DELAY',

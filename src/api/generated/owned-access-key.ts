@@ -93,6 +93,7 @@ export interface OwnedAccessKeySpec {
    * Namespaces in which kubeconfigs may be created under this key.
    */
   allowedNamespaces?: string[];
+  exchange?: OwnedAccessKeySpecExchange;
 }
 /**
  * Data about the user from single sign-on. It is stored for the platform and never decides about access.
@@ -203,6 +204,46 @@ export interface OwnedAccessKeySpecSecretRef {
   key?: string;
 }
 /**
+ * Tokens of other issuers that become short-lived children of this key, at `POST <base URL>/oauth/token`. Without key and secretRef, this key itself has no secret then.
+ */
+export interface OwnedAccessKeySpecExchange {
+  /**
+   * The longest life of a child, in seconds. Absent is 3600. A child ends no later than this key.
+   */
+  maxTTL?: number;
+  /**
+   * Tokens of trusted issuers. A token fits when it fits one entry.
+   */
+  tokens?: OwnedAccessKeySpecExchangeToken[];
+  /**
+   * ServiceAccounts of the platform's own API server, whose tokens with the base URL as audience fit.
+   */
+  serviceAccounts?: OwnedAccessKeySpecExchangeServiceAccount[];
+}
+export interface OwnedAccessKeySpecExchangeToken {
+  /**
+   * The claim `iss`, exactly. It must stand in the setting `LATCHKEY_TRUSTED_ISSUERS`, or the entry fits no token.
+   */
+  issuer: string;
+  claims: OwnedAccessKeySpecExchangeTokenClaims;
+}
+/**
+ * Claims that the token must have, each with exactly this text. There are no patterns. A claim that is no text fits nothing.
+ */
+export interface OwnedAccessKeySpecExchangeTokenClaims {
+  [k: string]: string;
+}
+export interface OwnedAccessKeySpecExchangeServiceAccount {
+  /**
+   * Namespace of the ServiceAccount.
+   */
+  namespace: string;
+  /**
+   * Name of the ServiceAccount.
+   */
+  name: string;
+}
+/**
  * Confirmations and observations of the operator. No one else may write them.
  */
 export interface OwnedAccessKeyStatus {
@@ -283,9 +324,9 @@ export interface OwnedAccessKeyStatus {
    */
   observedRotation?: string;
   /**
-   * Origin of the key: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef.
+   * Origin of the key: made by the operator, given in plain, given as a hash, made by the operator in the Secret of secretRef, or none, because only exchanged tokens are used.
    */
-  keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret';
+  keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret' | 'Exchange';
   /**
    * The metadata.generation at which the operator set spec.disabled because the key had ended; only then does it take that back.
    */

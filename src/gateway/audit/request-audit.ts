@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { stranger } from '../../audit/credential.ts';
 import { type Annotations, auditLine, type ConstantText, newAuditID, type Stage } from '../../audit/line.ts';
 import { requestURI } from '../../audit/request-uri.ts';
 import type { AuditSink } from '../../audit/sink.ts';
@@ -102,6 +103,12 @@ export class RequestAudit implements Trail {
   hold(): Promise<boolean> | undefined {
     const { sink } = this.#options;
     return sink.isRequired ? this.#untilOnRecord() : undefined;
+  }
+
+  /** The same of a request that carries no credential and is about to make one: it has a line of its own in any case. */
+  async holdAsStranger(): Promise<boolean> {
+    this.constant = stranger;
+    return (await this.hold()) ?? true;
   }
 
   upstream(auditID: string | undefined): void {

@@ -46,6 +46,7 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
 
 /** By path below the base URL. */
 const withoutCredential = (services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({
+  '/oauth/token': services.exchange,
   '/version': { methods: ['GET'], answer: sendVersion },
   [issuerDocuments.discovery.path]: publicDocument(issuerDocuments.discovery.path, services),
   [issuerDocuments.keySet.path]: publicDocument(issuerDocuments.keySet.path, services),

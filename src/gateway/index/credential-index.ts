@@ -75,6 +75,11 @@ export class CredentialIndex {
     return this.#verdicts.find(hash);
   }
 
+  /** The verdict on the access key of this name; `undefined` when there is none. */
+  findKey(name: string): Verdict | Refused | undefined {
+    return this.#verdicts.findKey(name);
+  }
+
   /** For every request that goes through with the credential of this record. */
   used(record: LiveRecord): void {
     this.#activity.used(record);

@@ -44,6 +44,12 @@ export class Verdicts {
     return this.#judge(hash);
   }
 
+  /** The verdict on an access key without its secret: for what is made below it at its own wish. It is not kept. */
+  findKey(name: string): Verdict | Refused | undefined {
+    const record = this.#options.records.accessKey(name);
+    return record && this.#judgeClaim(record, record.status.credentialHash ?? '');
+  }
+
   #judge(hash: string): Verdict | Refused | undefined {
     const claims = this.#options.records.withHash(hash);
     const results = claims.map((record) => this.#judgeClaim(record, hash));

@@ -73,6 +73,8 @@ export class Finalizer {
     const release = releaseOf({ secrets, left, now: now(), deadline });
     if (release === undefined || this.#foreground.isLeftToCollector(record))
       return { requeueAfterMs: recheckMs };
+    const heldForMs = exchangeHoldOf(record) - now();
+    if (heldForMs > 0) return { requeueAfterMs: heldForMs };
     if (left === 'nothing') await forget?.();
     return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
   }
@@ -174,6 +176,16 @@ interface Limit {
   readonly since: number;
   readonly limitMs: number;
 }
+
+/** A token is good for no longer than a day. */
+const maxExchangeHoldMs = 86_400_000;
+
+/**
+ * Until when a key that came of a token stays, deleted as it is, epoch milliseconds: its name keeps the same token from being
+ * exchanged once more.
+ */
+export const exchangeHoldOf = ({ exchangedUntil = 0, created }: CredentialRecord): number =>
+  Math.min(exchangedUntil, created + maxExchangeHoldMs);
 
 /** When a deleted object goes in any case, epoch milliseconds. */
 export function deadlineOf({ deleted }: CredentialRecord, { now, since, limitMs }: Limit): number {

@@ -33,7 +33,6 @@ const malformed: [string, Resource, object][] = [
   ['with an access key that was cut', keys, { user: 'a', key: `lk_${'a'.repeat(40)}` }],
   ['with a ttl that is too long', keys, { user: 'a', ttl: 9_000_000_000 }],
   ['of a team, without a scope', keys, { team: 'a' }],
-  ['with a group, without a scope', keys, { user: 'a', groups: ['devs'] }],
   ['with an unknown type', keys, { user: 'a', type: 'Robot' }],
   [
     'with overlapping resources',
@@ -53,9 +52,6 @@ const malformed: [string, Resource, object][] = [
   ['with a direct endpoint that cannot be', connected, { directEndpoint: { host: 'x..y:0' } }],
   ['with a life that is too short', kubeconfigs, { certificateTTL: 1 }],
 ];
-
-const needsScope =
-  'spec.scope: Required value: a key with spec.team, spec.subject or spec.groups needs one; name what the key may be used for, or write {} to allow nothing';
 
 const changes = new Map<Resource, object>([
   [keys, { disabled: true }],
@@ -96,16 +92,15 @@ describe('an object that was stored before there were rules', () => {
   });
 
   it.each<[string, object, string]>([
-    ['does not change its groups', { groups: ['devs', 'devs'] }, needsScope],
+    ['gets a group', { groups: ['devs'] }, 'accepted'],
     ['is enabled again', { disabled: false }, 'accepted'],
     ['gets a shorter life', { ttl: 30 }, 'accepted'],
     ['gets a description', { description: 'new' }, 'accepted'],
     ['gets the key that the operator generated', { key: 'k'.repeat(40) }, 'accepted'],
-    ['loses its groups', { groups: null }, 'accepted'],
     ['gets a scope', { scope: { projects: [{ project: '*' }] } }, 'accepted'],
     ['gets groups with a scope', { groups: ['other'], scope: {} }, 'accepted'],
-  ])('with a group, without a scope %s', async (_, spec, expected) => {
-    const key = keyOf(stored.get('with a group, without a scope') as Stored);
+  ])('of a team, without a scope %s', async (_, spec, expected) => {
+    const key = keyOf(stored.get('of a team, without a scope') as Stored);
     const patched = world.admin.mergePatch(keys, key, { spec }, { dryRun: true });
     expect(await refusalOf(patched)).toBe(expected);
   });

@@ -4,14 +4,13 @@ import { describeRows, type Flavour, type Row } from './rows.ts';
 
 const refused = [
   422,
-  /spec\.scope: Required value: a key with spec\.team, spec\.subject or spec\.groups needs one; name what the key may be used for, or write \{\} to allow nothing/,
+  /spec\.scope: Required value: a key with spec\.team or spec\.subject needs one; name what the key may be used for, or write \{\} to allow nothing/,
 ] as const;
 
 const wide = { projects: [{ project: '*' }], clusters: [{ cluster: '*' }] };
 const shared = [
   ['a team', { team: 'blue' }],
   ['a subject', { subject: 'robot' }],
-  ['a user in a further group', { user: 'alice', groups: ['devs'] }],
 ] as const;
 
 /** `master` may speak for everybody. */
@@ -40,19 +39,15 @@ describeRows('a key that is used by more hands than one', [
   },
   creation('makes none that is disabled for now', { team: 'blue', disabled: true }, refused),
   creation('makes none below another key', { team: 'blue', accessKey: 'parent' }, refused),
-  creation('makes none for no team and a group', { user: 'alice', team: '', groups: ['devs'] }, refused),
+  creation('makes one for no team and a group', { user: 'alice', team: '', groups: ['devs'] }, 'allowed'),
+  creation('makes one for a user in a further group', { user: 'alice', groups: ['devs'] }, 'allowed'),
   {
     ...creation(
-      'makes none of her own in a group that she is in',
+      'makes one of her own in a group that she is in',
       { user: 'alice', groups: ['devs'] },
-      refused,
+      'allowed',
     ),
     who: 'alice',
-  },
-  {
-    ...creation('makes none for a pipeline', { user: 'ci', groups: ['devs'] }, refused),
-    who: 'master',
-    content: { spec: { user: 'ci', groups: ['devs'], scope: undefined, key: `sha256:${'a1'.repeat(32)}` } },
   },
   creation('is refused a ttl beyond all numbers before that', { team: 'blue', ttl: '9223372036854775807' }, [
     422,
@@ -103,13 +98,10 @@ describeRows('the scope of such a key', [
     patch: [{ op: 'remove', path: '/spec/scope' }],
   },
   update('is not lifted while the key is disabled', { spec: { scope: null, disabled: true } }, refused),
-  ...(['PUT', 'JSON patch', 'merge patch', 'apply', 'forced apply'] as const).map((flavour) => ({
-    ...update(`is needed before a key of a user gets a group by ${flavour}`, groups, refused, flavour),
-    before: ofUser,
-  })),
+  { ...update('is not needed before a key of a user gets a group', groups, 'allowed'), before: ofUser },
   update('becomes another one', { spec: { scope: {} } }, 'allowed'),
   {
-    ...update('is lifted where no group is left', { spec: { groups: null, scope: null } }, 'allowed'),
+    ...update('is lifted from a key with groups', { spec: { scope: null } }, 'allowed'),
     before: { by: 'master', spec: { user: 'alice', ttl: 60, groups: ['devs'], scope: wide } },
   },
   {

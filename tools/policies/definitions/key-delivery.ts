@@ -4,7 +4,7 @@ import { cel, line, text } from '../text.ts';
 
 const storedSpecHadOne = cel`
   type(oldObject.?spec.orValue('')) == map
-    && (has(oldObject.spec.secretRef) || oldObject.spec.?key.orValue('') != '')
+    && (has(oldObject.spec.secretRef) || has(oldObject.spec.exchange) || oldObject.spec.?key.orValue('') != '')
 `;
 
 export const keyDelivery = validating({
@@ -14,6 +14,8 @@ export const keyDelivery = validating({
     A key without spec.key and spec.secretRef gets a generated one, which stands in spec.key. If you may not get the object, you never
     see it, and others who may get it do. So you say where the key goes: to a Secret, or nowhere, because you send its hash.
 
+    A key with spec.exchange has none.
+
     The gateway creates keys with the self-service groups. It answers with the key itself.
   `,
   operations: ['CREATE', 'UPDATE'],
@@ -21,7 +23,7 @@ export const keyDelivery = validating({
   matchConditions: {
     // A spec that was stored so before stays as it is.
     'key-to-be-generated': inSpec(cel`
-      object.spec.?key.orValue('') == '' && !has(object.spec.secretRef)
+      object.spec.?key.orValue('') == '' && !has(object.spec.secretRef) && !has(object.spec.exchange)
         && (request.operation == 'CREATE' || (${storedSpecHadOne}))
     `),
     'not-exempt': notExempt,

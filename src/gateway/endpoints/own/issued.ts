@@ -9,7 +9,15 @@ import type { Clock, Timer } from '../../../kube/clock.ts';
 import { isVersion, type KubeObject, keyOf } from '../../../kube/object.ts';
 import type { Arrivals } from '../../index/arrivals.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
-import { foundInArrival, type OwnRequest, readWhole } from './request.ts';
+import type { EndpointServices } from '../shared/endpoint.ts';
+import { foundInArrival, type Reading, readWhole } from './request.ts';
+
+/** A request that made a credential. */
+export interface Issuing extends Reading {
+  readonly services: Pick<EndpointServices, 'clock'> & {
+    readonly index: Pick<EndpointServices['index'], 'records'>;
+  };
+}
 
 /** The outcome for a new object. */
 interface Outcome {
@@ -25,7 +33,7 @@ interface Outcome {
  * Waits until the index of this gateway holds what the operator confirmed, so that the next request finds it; or until the
  * operator has said that it cannot; at most for some time.
  */
-export async function untilIssued(request: OwnRequest, created: JsonObject, maxMs: number): Promise<Outcome> {
+export async function untilIssued(request: Issuing, created: JsonObject, maxMs: number): Promise<Outcome> {
   const { services, kind, response } = request;
   const metadata = asObject(created['metadata']);
   const key = keyOf({ name: String(metadata['name']), namespace: String(metadata['namespace'] ?? '') });
@@ -60,10 +68,7 @@ export async function untilIssued(request: OwnRequest, created: JsonObject, maxM
  * One that cannot be read is made all the same, and with an error its credential would be lost: an API server that is too busy for this
  * may not be so the next time.
  */
-async function examine(
-  request: OwnRequest,
-  change: Change,
-): Promise<Outcome | 'waiting' | 'unread' | 'gone'> {
+async function examine(request: Issuing, change: Change): Promise<Outcome | 'waiting' | 'unread' | 'gone'> {
   const object = await wholeOf(request, change).catch((error: unknown) => {
     if (request.response.destroyed) throw error;
     return null;
@@ -76,7 +81,7 @@ async function examine(
   return { object, refusal, problem: `${refusal.reason}: ${refusal.message}` };
 }
 
-const wholeOf = async (request: OwnRequest, { record, arrived }: Change): Promise<JsonObject | undefined> =>
+const wholeOf = async (request: Issuing, { record, arrived }: Change): Promise<JsonObject | undefined> =>
   arrived === undefined ? await readWhole(request, record) : foundInArrival(request, arrived).object;
 
 /** The index holds no hash of a certificate. */

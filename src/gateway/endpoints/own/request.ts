@@ -9,7 +9,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/object.ts'
 import { objectPath } from '../../../kube/resource-path.ts';
 import { isOwn } from '../../index/ownership.ts';
 import { errorAnswer } from '../../server/error-answer.ts';
-import { ask, headersInPlace } from '../shared/ask.ts';
+import { type Asking, ask, headersInPlace } from '../shared/ask.ts';
 import type { EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import {
@@ -83,6 +83,9 @@ export const isDryRun = ({ query }: Pick<OwnRequest, 'query'>): boolean => query
 export const isSelfOrAbove = ({ sender: { verdict } }: OwnRequest, { uid }: LiveRecord): boolean =>
   [verdict.record, ...verdict.ancestors].some((record) => record.uid === uid);
 
+/** All that reading an object of a kind needs. */
+export type Reading = Asking & Pick<OwnRequest, 'kind' | 'held'>;
+
 const reader = impersonationHeaders({
   serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
 });
@@ -97,7 +100,7 @@ export interface Found {
 
 /** Reads it whole, credentials included. Undefined when another object has its name by now. */
 export async function readInForm(
-  request: OwnRequest,
+  request: Reading,
   record: LiveRecord,
   { isTable, accept }: AcceptedForm,
 ): Promise<Found | undefined> {
@@ -164,5 +167,5 @@ export function shownAs(
 }
 
 /** The whole object, credentials included. Undefined when another object has its name by now. */
-export const readWhole = async (request: OwnRequest, record: LiveRecord): Promise<JsonObject | undefined> =>
+export const readWhole = async (request: Reading, record: LiveRecord): Promise<JsonObject | undefined> =>
   (await readInForm(request, record, wholeObject))?.object;

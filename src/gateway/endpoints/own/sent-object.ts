@@ -105,6 +105,7 @@ export function withHashedKey(object: JsonObject): SentKey {
 export function withNewKey(object: JsonObject, random: (bytes: number) => Uint8Array): SentKey {
   const spec = asObject(object['spec']);
   if (parseSpecKey(spec['key']) !== undefined || !isLeftOut(spec['secretRef'])) return withHashedKey(object);
+  if (isSet(spec['exchange'])) return { object };
   const plain = generateAccessKey(random(accessKeyBytes));
   return { object: { ...object, spec: { ...spec, key: `sha256:${credentialHash(plain)}` } }, plain };
 }
@@ -114,8 +115,8 @@ export interface Asker {
   readonly user: string;
   /** In the order in which they are sent. */
   readonly groups: readonly string[];
-  /** `name/uid` of the credential that the request came with. */
-  readonly credential: string;
+  /** `name/uid` of the credential that the request came with; absent: it came with none. */
+  readonly credential?: string;
   /** Whether that credential has limits. */
   readonly isLimited: boolean;
 }
@@ -128,6 +129,9 @@ export const recordNames: readonly string[] = [
   names.changedBy,
   names.changedByGroups,
   names.changedBeyondLimits,
+  names.exchangedIssuer,
+  names.exchangedSubject,
+  names.exchangedUntil,
 ];
 
 const authenticated = 'system:authenticated';
@@ -141,16 +145,23 @@ export function toAsker(headers: readonly string[], asker: Omit<Asker, 'groups'>
 
 /**
  * A new object with the record of its requester, its finalizer, its identity, and whether it goes with its end. The policy
- * `latchkey-requester` writes the same; it may be missing for a moment, and then no client may choose any of it.
+ * `latchkey-requester` writes the same; it may be missing for a moment, and then no client may choose any of it. `exchange`: what is
+ * recorded of the token that it comes of.
  */
-export function withNewRecord(object: JsonObject, kind: CredentialKind, asker: Asker): JsonObject {
+export function withNewRecord(
+  object: JsonObject,
+  kind: CredentialKind,
+  asker: Asker,
+  exchange: JsonObject = {},
+): JsonObject {
   const metadata = asObject(object['metadata']);
   const { managedFields: _, ...others } = metadata;
   const annotations = {
     ...without(asObject(metadata['annotations']), recordNames),
     [names.requester]: asker.user,
     [names.requesterGroups]: quoted(asker.groups),
-    [names.createdWith]: asker.credential,
+    ...(asker.credential === undefined ? {} : { [names.createdWith]: asker.credential }),
+    ...exchange,
   };
   // Declared with kubectl apply or kapp, it would be made again.
   const isDeclared =

@@ -15,7 +15,7 @@ interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> 
   readonly maxBytes?: number;
 }
 
-type Asking = Pick<
+export type Asking = Pick<
   EndpointRequest,
   'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn' | 'trail'
 >;

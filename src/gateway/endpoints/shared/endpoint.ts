@@ -6,6 +6,7 @@ import type { Logger } from '../../../logger.ts';
 import type { TargetLocation } from '../../../scope/gate/authorise.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../../../settings/gateway.ts';
+import type { RequestAudit } from '../../audit/request-audit.ts';
 import type { Authenticated } from '../../gate/authenticate.ts';
 import type { EntryPermissions } from '../../gate/entry-permissions.ts';
 import type { Misses } from '../../gate/misses.ts';
@@ -63,8 +64,14 @@ export type Endpoint = (request: EndpointRequest) => Promise<void>;
 /** One that anybody may ask for, without a credential. */
 export interface PublicEndpoint {
   readonly methods: readonly string[];
-  /** Ends the response, or says why not. It does not read the body, which could go on for ever. */
-  readonly answer: (exchange: Exchange) => ErrorAnswer | undefined;
+  /** Ends the response now or later, or says why not. Who reads a body says how long that may take. */
+  readonly answer: (exchange: Exchange, context: PublicContext) => ErrorAnswer | undefined;
+}
+
+export interface PublicContext {
+  readonly audit: RequestAudit | undefined;
+  /** For an error that comes later. */
+  readonly refuse: (answer: ErrorAnswer) => void;
 }
 
 /** A document for verifiers of tokens about their issuer, ready to be sent. */
@@ -105,6 +112,8 @@ export interface EndpointServices {
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
   /** The client, as far as it is known behind proxies. */
   readonly clientAddress: (request: IncomingMessage) => string;
+  /** Makes keys of tokens of other issuers. */
+  readonly exchange: PublicEndpoint;
   readonly removals: Pick<Removals, 'begin' | 'remove' | 'removeWhenItComes'>;
 }
 

@@ -23,9 +23,13 @@ export function planChildren(record: CredentialRecord, children: readonly Creden
   const pinned = children.filter((child) => child.status.accessKeyUID === record.uid);
   return {
     toDelete: pinned.filter((child) => child.ephemeral && child.deleted === undefined),
-    waiting: pinned.filter((child) => child.ephemeral || !hasLostItsCredential(child)),
+    waiting: pinned.filter((child) => (child.ephemeral ? !isHeld(child) : !hasLostItsCredential(child))),
   };
 }
+
+/** It is over, and stays for the sake of its name alone. */
+const isHeld = ({ deleted, exchangedUntil }: CredentialRecord): boolean =>
+  deleted !== undefined && exchangedUntil !== undefined;
 
 /** True for any reason that it gives: a child without a credential has nothing of its parent any more. */
 function hasLostItsCredential(child: CredentialRecord): boolean {

@@ -63,7 +63,7 @@ export function confirmedStatus(
     ready,
     ...stalled,
     ...(ready.status === 'True' && now >= life.expiringSoonAt ? { expiringSoon: expiringSoon(life) } : {}),
-    ...(refusesRotation(record, credential) ? { rotationNotPossible } : {}),
+    ...(refusesRotation(record, credential) ? { rotationNotPossible: whyNotRotated(credential) } : {}),
     ...(life.expired ? {} : scopeCondition(input.unmatchedScope, now)),
   };
 }
@@ -146,10 +146,13 @@ const expiringSoon = ({ expires }: KeyLife) => ({
   message: `The key ends at ${formatTimestamp(expires)}.`,
 });
 
-const rotationNotPossible = {
+const whyNotRotated = ({ source }: KeyCredential) => ({
   reason: reasons.rotationNotPossible,
-  message: 'The key in spec.key was supplied, so Latchkey cannot replace it: set another spec.key.',
-};
+  message:
+    source === 'Exchange'
+      ? 'The key has no secret, because of spec.exchange: disable it, and what was exchanged ends.'
+      : 'The key in spec.key was supplied, so Latchkey cannot replace it: set another spec.key.',
+});
 
 /** The annotation stays unobserved on a supplied key, so that the condition stays for as long as it is true. */
 function refusesRotation(record: CredentialRecord, { hash, source }: KeyCredential): boolean {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { SpecKey } from '../../../credentials/keys/spec-key.ts';
 import type { CredentialRecord, KeySource } from '../../../credentials/record.ts';
 import { isIntact } from '../secret-record.ts';
@@ -19,7 +20,18 @@ export type MissingKey =
 export function findCredential(input: KeyInput): KeyCredential | MissingKey {
   const { record } = input;
   if (record.specKey !== undefined) return fromSpec(record, record.specKey);
-  return record.secretRef === undefined ? { step: 'generateIntoSpec' } : fromSecret(input);
+  if (record.secretRef !== undefined) return fromSecret(input);
+  return record.exchange === undefined ? { step: 'generateIntoSpec' } : withoutKey(record);
+}
+
+/**
+ * Where only tokens are exchanged, there is no key, and nothing to leak. No text is known that has this hash: it comes of another
+ * function than those of keys.
+ */
+function withoutKey({ uid, status }: CredentialRecord): KeyCredential {
+  const none = hash('sha384', `exchange ${uid}`, 'hex').slice(0, 64);
+  const isKnown = status.credentialHash === none;
+  return { hash: none, serial: isKnown ? status.serial : status.serial + 1, source: 'Exchange' };
 }
 
 /** Only a key that Latchkey made can be replaced by one that Latchkey makes. */

@@ -1,0 +1,61 @@
+import { asObject, asText, asTexts, type JsonObject } from '../../api/json.ts';
+import { serviceAccounts, systemNamespace } from '../../api/names.ts';
+import { tokenReviews } from '../../api/resources.ts';
+import { type AcceptedClaims, checkClaims } from '../../credentials/exchange/claims.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { ReadToken } from './read-token.ts';
+
+export interface AccountTokensOptions {
+  /** Of this process, which may act as the reader. */
+  readonly client: Pick<KubeClient, 'as'>;
+  /** The base URL. */
+  readonly audience: string;
+}
+
+/** At once. Others are told to come back. */
+const maxReviews = 8;
+
+/** More reviews are under way than the platform's API server shall have. */
+export class TooManyReviews extends Error {}
+
+/** Tokens of ServiceAccounts of the platform. Its API server judges them: it knows which Pods and accounts are gone. */
+export class AccountTokens {
+  readonly #options: AccountTokensOptions;
+  #underway = 0;
+
+  constructor(options: AccountTokensOptions) {
+    this.#options = options;
+  }
+
+  /** What speaks against the claims of a token whose signature no one has checked. */
+  check({ claims }: ReadToken, now: number): AcceptedClaims | { readonly problem: string } {
+    return checkClaims(claims, { audience: this.#options.audience, now });
+  }
+
+  /** Whether the API server says that it is a token of this user for us. Rejects where that cannot be asked. */
+  async isOf({ text }: ReadToken, user: string): Promise<boolean> {
+    if (this.#underway >= maxReviews) throw new TooManyReviews();
+    this.#underway += 1;
+    try {
+      const { status } = await this.#review(text);
+      const { authenticated, user: found, audiences } = asObject(status);
+      const isForUs = asTexts(audiences).includes(this.#options.audience);
+      return authenticated === true && isForUs && asText(asObject(found)['username']) === user;
+    } finally {
+      this.#underway -= 1;
+    }
+  }
+
+  async #review(token: string): Promise<JsonObject> {
+    const { client, audience } = this.#options;
+    const reader = client.as({
+      serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
+    });
+    const review = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token, audiences: [audience] },
+    };
+    return asObject(await reader.create(tokenReviews, review));
+  }
+}
