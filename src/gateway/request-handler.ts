@@ -4,7 +4,8 @@ import type { Identity } from '../credentials/identity.ts';
 import type { AccessQuestion } from '../platform/access-review.ts';
 import { apiPrefix } from '../scope/request-path.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
-import type { Exchange } from './endpoints/shared/endpoint.ts';
+import type { RequestAudit } from './audit/request-audit.ts';
+import type { Exchange, PublicContext } from './endpoints/shared/endpoint.ts';
 import { authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
@@ -87,8 +88,7 @@ export class RequestHandler {
     const publicEndpoint = this.#options.endpoints.findPublic(method, path);
     if (publicEndpoint !== undefined) {
       audit?.allowed();
-      const refuse = (answer: ErrorAnswer) => this.#refuse(exchange.response, answer);
-      return publicEndpoint.answer(exchange, { audit, refuse });
+      return publicEndpoint.answer(exchange, this.#publicContext(exchange, audit));
     }
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
@@ -105,6 +105,14 @@ export class RequestHandler {
     };
     const denial = findDenial(sender.verdict, asked, anyPlace);
     return denial ?? this.#enter(exchange, { asked, sender, audit });
+  }
+
+  #publicContext({ request, response }: Exchange, audit: RequestAudit | undefined): PublicContext {
+    return {
+      audit,
+      onAuthenticated: (user) => this.#options.onAuthenticated(request.socket, user),
+      refuse: (answer) => this.#sender.refuse(response, answer),
+    };
   }
 
   #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {

@@ -66,7 +66,7 @@ export class Exchanges implements PublicEndpoint {
     if (index.problem() !== undefined) return ending(response, stale);
     const leave = this.#places.enter(address);
     if (leave === undefined) return ending(response, busy);
-    void this.#exchange(exchange, context.audit)
+    void this.#exchange(exchange, context)
       .catch((error: unknown) => this.#fail(exchange, context, error))
       .finally(leave);
     return undefined;
@@ -80,12 +80,13 @@ export class Exchanges implements PublicEndpoint {
     tell(failed);
   }
 
-  async #exchange(exchange: Exchange, audit: RequestAudit | undefined): Promise<void> {
+  async #exchange(exchange: Exchange, { audit, onAuthenticated }: PublicContext): Promise<void> {
     const { settings, clock } = this.#options;
     const reading = readExchangeRequest(await this.#readForm(exchange));
     if ('error' in reading) throw new WrongRequest(reading);
     const now = () => clock.now();
     const decision = await decide(reading.request, { ...this.#options, ...settings, now });
+    onAuthenticated(decision.maker.user);
     if ((await audit?.holdAsStranger()) === false) throw new Refusal(notOnRecord);
     const made = await this.#make(exchange, decision, audit);
     sendKey(exchange.response, made, clock.now());

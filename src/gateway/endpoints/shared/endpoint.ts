@@ -70,6 +70,8 @@ export interface PublicEndpoint {
 
 export interface PublicContext {
   readonly audit: RequestAudit | undefined;
+  /** Told the user, once it is known that the client may speak for one. */
+  readonly onAuthenticated: (user: string) => void;
   /** For an error that comes later. */
   readonly refuse: (answer: ErrorAnswer) => void;
 }
