@@ -1,3 +1,5 @@
+import { exchangeErrors } from './exchange-errors.ts';
+
 /** The meaning of each exit code of the process. Documented in docs/reference/reasons.md. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
@@ -157,7 +159,7 @@ export const errorCatalogue = {
     httpStatus: 403,
   },
   ERR_TARGET_ENTRY: {
-    message: 'User "{user}" needs the verb "{verb}" on {object}',
+    message: 'User "{user}" needs the verb "{verb}" on {object}{note}',
     fix: 'Correct the name, where it is a typing error. Or have a role with this verb bound to the user: latchkey-use for virtual clusters (latchkey-use-as-admin for client certificates), latchkey-use-space, latchkey-use-cluster.',
     httpStatus: 403,
   },
@@ -336,52 +338,7 @@ export const errorCatalogue = {
     httpStatus: 429,
   },
 
-  // Token exchange, answered as RFC 6749 says.
-  ERR_EXCHANGE_REQUEST: {
-    message: 'the token request cannot be used: {problem}',
-    fix: 'Send a form with grant_type, subject_token and subject_token_type, as RFC 8693 has them.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_TOKEN: {
-    message: 'the subject token is not accepted: {problem}',
-    fix: 'Get a new token from its issuer, for this audience, and send it at once.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_ISSUER: {
-    message: 'the subject token is of no issuer that is trusted here for this, and of no ServiceAccount that is named',
-    fix: 'Ask who runs the platform to name its issuer in LATCHKEY_TRUSTED_ISSUERS. Without audience, the issuer needs login.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_TARGET: {
-    message: 'no access key {audience} takes this token',
-    fix: 'Compare the claims of the token with spec.exchange of the key. Each claim there must be in the token, with exactly that text.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_KEY: {
-    message: 'the access key {audience} takes this token, and grants nothing now: {problem}',
-    fix: 'Ask its owner.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_USED: {
-    message: 'the subject token was exchanged before',
-    fix: 'Get a new token from its issuer. Each is exchanged once.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_LOGIN: {
-    message: 'this token is no login: {problem}',
-    fix: 'Ask who runs the platform: the setting LATCHKEY_TRUSTED_ISSUERS says how a token becomes a user with groups.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_REFUSED: {
-    message: 'no key can be made for this token: {problem}',
-    fix: 'Ask the owner of the access key, or who runs the platform.',
-    httpStatus: 400,
-  },
-  ERR_EXCHANGE_UNAVAILABLE: {
-    message: 'tokens cannot be exchanged now: {problem}',
-    fix: 'Get a new token after the time in `Retry-After`, and try again.',
-    httpStatus: 503,
-  },
+  ...exchangeErrors,
 
   // Answers of the gateway itself.
 

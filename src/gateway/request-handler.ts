@@ -132,7 +132,7 @@ export class RequestHandler {
     const isAllowed = entry === undefined || permissions.find(identity, entry);
     if (entry !== undefined && isAllowed !== true)
       return isAllowed === false
-        ? entryDenial(identity, entry)
+        ? entryDenial(identity, entry, lostGroups(sender.verdict))
         : this.#askFirst(exchange, { ...passed, entry });
     if (target === undefined) return noTarget;
     if (audit !== undefined) audit.constant = audits?.constantOf(sender, target.groups);

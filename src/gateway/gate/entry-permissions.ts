@@ -142,13 +142,17 @@ export class EntryPermissions {
   }
 }
 
-/** The answer to a user who may not. */
+/** The answer to a user who may not. `note`: what else their credential may lack. */
 export function entryDenial(
   { user }: Pick<Identity, 'user'>,
   { verb, resource, namespace, name }: AccessQuestion,
+  note?: string,
 ): ErrorAnswer {
   const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
-  return errorAnswer('ERR_TARGET_ENTRY', { user, verb, object });
+  return errorAnswer('ERR_TARGET_ENTRY', {
+    ...{ user, verb, object },
+    note: note === undefined ? '' : `; ${note}`,
+  });
 }
 
 const keyFor = (

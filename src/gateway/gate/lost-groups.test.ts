@@ -14,10 +14,26 @@ it('the holder of a key without groups is told which ones its maker had', () => 
 });
 
 it.each([
-  ['has groups', { record, identity: { user: 'alice', groups: ['dev'] } }],
+  ['one group', ['dev'], 'dev'],
+  ['five groups', ['a', 'b', 'c', 'd', 'e'], 'a, b, c, ...'],
+])('the holder of a key with %s is told which ones', (_, groups, named) => {
+  const told = `this key carries the groups ${named}; rights that come by other groups are not in it`;
+  expect(lostGroups({ record, identity: { user: 'alice', groups } })).toBe(told);
+  const child = { ...record, accessKey: 'parent' };
+  expect(lostGroups({ record: child, identity: { user: 'carol', groups } })).toBe(told);
+});
+
+it.each([
   ['was made by somebody else', { record, identity: { user: 'carol', groups: [] } }],
   ['is below another key', { record: { ...record, accessKey: 'parent' }, identity }],
   ['is a token', { record: { ...record, kind: 'DirectClusterEndpointToken' }, identity }],
+  [
+    'is a token with groups',
+    {
+      record: { ...record, kind: 'DirectClusterEndpointToken' },
+      identity: { user: 'alice', groups: ['dev'] },
+    },
+  ],
   [
     'was made by one without groups',
     { record: { ...record, requester: { user: 'alice', groups: ['system:authenticated'] } }, identity },

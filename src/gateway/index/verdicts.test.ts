@@ -281,3 +281,19 @@ describe('the verdict on a kubeconfig', () => {
     expect(hashesIn(kubeConfig(parts))).toEqual([]);
   });
 });
+
+it('an access key is judged by its name, for what is made below it', () => {
+  const { put, verdicts, at } = start();
+  put(key({ name: 'lasting' }));
+  put(key({ name: 'ending', spec: { user: 'alice', ttl: 60, key: plainKeyOf('ending') } }));
+  put(credentialObject({ name: 'unconfirmed' }));
+  const found = (name: string) => {
+    const verdict = verdicts.findKey(name);
+    return verdict === undefined ? 'Unknown' : 'record' in verdict ? verdict.record.name : verdict.reason;
+  };
+  const all = ['lasting', 'ending', 'unconfirmed', 'none'];
+  expect(all.map(found)).toEqual(['lasting', 'ending', 'Unconfirmed', 'Unknown']);
+  at(60_000);
+  expect(all.map(found)).toEqual(['lasting', 'Expired', 'Unconfirmed', 'Unknown']);
+  expect(verdicts.size).toBe(0);
+});

@@ -5,7 +5,7 @@ import { warningOf } from './warning.ts';
 describe('a refusal', () => {
   it('says the same in its Status and in a warning: kubectl shows nothing of a Status while it finds out what there is', () => {
     const { body, headers } = errorAnswer('ERR_TARGET_ENTRY', {
-      ...{ user: 'alice', verb: 'use', object: 'clusters/a' },
+      ...{ user: 'alice', verb: 'use', object: 'clusters/a', note: '' },
     });
     const { message } = JSON.parse(body) as { message: string };
     expect(message).toMatch(/^User "alice" needs the verb "use" on clusters\/a/);

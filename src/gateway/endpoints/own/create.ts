@@ -17,7 +17,15 @@ import {
 } from './checks.ts';
 import { untilIssued } from './issued.ts';
 import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './request.ts';
-import { askerOf, belowMaker, fitToPath, type SentKey, withNewKey, withNewRecord } from './sent-object.ts';
+import {
+  askerOf,
+  belowMaker,
+  fitToPath,
+  type SentKey,
+  withMakerGroups,
+  withNewKey,
+  withNewRecord,
+} from './sent-object.ts';
 import { withChangeWarnings } from './warnings.ts';
 
 /** Makes a credential for the holder, and shows it this once. */
@@ -40,7 +48,8 @@ function prepare(request: OwnRequest, body: JsonObject): SentKey {
   const object = belowMaker(fitToPath(request, body), request.sender.verdict);
   refuseLarge(object);
   refuseNewSecret(request.sender.verdict, object);
-  return request.kind === 'OwnedAccessKey' ? withNewKey(object, randomBytes) : { object };
+  if (request.kind !== 'OwnedAccessKey') return { object };
+  return withNewKey(withMakerGroups(object, request.sender.verdict), randomBytes);
 }
 
 async function create(request: OwnRequest, { object, plain }: SentKey, permit: QuotaPermit): Promise<Reply> {

@@ -12,7 +12,7 @@ async function ask(held: readonly string[], spec: object, kind = 'VirtualCluster
   const asked: string[] = [];
   const denialOf = async (_: unknown, { verb, namespace, name }: AccessQuestion) => {
     asked.push(`${verb} ${namespace}/${name}`);
-    const details = { user: 'alice', verb, object: 'it' };
+    const details = { user: 'alice', verb, object: 'it', note: '' };
     return held.includes(verb) ? undefined : errorAnswer('ERR_TARGET_ENTRY', details);
   };
   const request = {

@@ -44,6 +44,24 @@ describe('the record of a new object', () => {
     });
   });
 
+  it('says of which token it comes, and of no credential where there was none', () => {
+    const { credential: _, ...stranger } = asker;
+    const exchange = { [names.exchangedIssuer]: 'https://issuer.example.com' };
+    const { metadata } = withNewRecord(
+      { metadata: { annotations: forged }, spec: {} },
+      key,
+      stranger,
+      exchange,
+    ) as {
+      metadata: { annotations: object };
+    };
+    expect(metadata.annotations).toEqual({
+      [names.requester]: 'alice',
+      [names.requesterGroups]: '["dev","ops"]',
+      ...exchange,
+    });
+  });
+
   it('holds the finalizer once, and nothing of what field managers are said to have done', () => {
     const finalizers = ['mine', 'management.platform.sh/ownedaccesskey'];
     for (const sent of [['mine'], finalizers])

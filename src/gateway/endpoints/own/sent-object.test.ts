@@ -6,7 +6,7 @@ import { apiVersion } from '../../../api/names.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { Refusal } from '../shared/reply.ts';
 import type { OwnRequest } from './request.ts';
-import { belowMaker, fitToPath, withHashedKey, withNewKey } from './sent-object.ts';
+import { belowMaker, fitToPath, withHashedKey, withMakerGroups, withNewKey } from './sent-object.ts';
 
 const place = (name = '', namespace = '') =>
   ({
@@ -101,5 +101,48 @@ describe('the key of an object that is sent', () => {
     expect(asObject(made.object['spec'])['key']).toBe(`sha256:${credentialHash(made.plain ?? '')}`);
     const inSecret = { spec: { secretRef: { namespace: 'a', name: 'b' } } };
     expect(withNewKey(inSecret, random)).toEqual({ object: inSecret });
+  });
+});
+
+describe('a new key of one’s own', () => {
+  const identity = { kind: 'user', user: 'alice', groups: ['dev', 'team:x'] } as const;
+  const filled = (spec: object, verdict: Partial<Parameters<typeof withMakerGroups>[1]> = {}) =>
+    asObject(withMakerGroups({ spec }, { identity, isLimited: false, ...verdict })['spec'])['groups'];
+
+  it('has the groups of its maker, but for reserved ones', () => {
+    expect([filled({}), filled({ user: 'alice' }), filled({ user: '', groups: null })]).toEqual([
+      ['dev'],
+      ['dev'],
+      ['dev'],
+    ]);
+    expect(withMakerGroups({ spec: {} }, { identity, isLimited: false })).toEqual({
+      spec: { user: 'alice', groups: ['dev'] },
+    });
+  });
+
+  it.each<[string, object, object, unknown]>([
+    ['says which', { groups: ['ops'] }, {}, ['ops']],
+    ['says none', { groups: [] }, {}, []],
+    ['is for another user', { user: 'bob' }, {}, undefined],
+    ['is for a team', { team: 'x' }, {}, undefined],
+    ['is for a subject', { subject: 'x' }, {}, undefined],
+    ['is below a key', { accessKey: 'parent' }, {}, undefined],
+    ['is made with a limited credential', {}, { isLimited: true }, undefined],
+    ['is made by a team', {}, { identity: { ...identity, kind: 'team', user: 'team:x' } }, undefined],
+    ['is made by one without groups', {}, { identity: { ...identity, groups: [] } }, undefined],
+  ])('has no others where it %s', (_, spec, verdict, expected) => {
+    expect(filled(spec, verdict)).toEqual(expected);
+  });
+
+  it('has no more of them than a key can have', () => {
+    const groups = Array.from({ length: 20 }, (_, index) => `g${index}`);
+    expect(filled({}, { identity: { ...identity, groups } })).toHaveLength(16);
+  });
+
+  it('has no key where it takes tokens of other issuers alone', () => {
+    const takesTokens = { spec: { exchange: { tokens: [] } } };
+    expect(withNewKey(takesTokens, () => new Uint8Array(32))).toEqual({ object: takesTokens });
+    const withKey = { spec: { ...takesTokens.spec, key: plain } };
+    expect(withNewKey(withKey, () => new Uint8Array(32))).toMatchObject({ plain });
   });
 });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { credentialKinds } from '../../../api/credential-kinds.ts';
 import { asObject, asTexts, isObject, isSet, type JsonObject, parseJSON } from '../../../api/json.ts';
 import { apiVersion, finalizers, groups, labels, annotations as names } from '../../../api/names.ts';
-import { isCleanName, isReserved } from '../../../credentials/identity.ts';
+import { isCleanName, isReserved, maxGroups } from '../../../credentials/identity.ts';
 import { accessKeyBytes, generateAccessKey } from '../../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { parseSpecKey } from '../../../credentials/keys/spec-key.ts';
@@ -84,6 +84,23 @@ export function belowMaker(
   const accessKey = isLeftOut(spec['accessKey']) ? record.name : spec['accessKey'];
   if (accessKey !== record.name) return refuse('ERR_PARENT', {});
   return { ...object, spec: { ...spec, accessKey } };
+}
+
+/**
+ * A new key of the holder's own with the groups that they have now, unless it says which ones, perhaps none. What is below a key has
+ * those of that key.
+ */
+export function withMakerGroups(
+  object: JsonObject,
+  { identity: { kind, user, groups: held }, isLimited }: Pick<Verdict, 'identity' | 'isLimited'>,
+): JsonObject {
+  const spec = asObject(object['spec']);
+  const isOwn = isLeftOut(spec['user']) || spec['user'] === user;
+  const isOther = ['accessKey', 'team', 'subject'].some((field) => !isLeftOut(spec[field]));
+  if (isLimited || kind !== 'user' || !isOwn || isOther || isSet(spec['groups'])) return object;
+  const groups = held.filter((name) => isCleanName(name) && !isReserved(name)).slice(0, maxGroups);
+  // The schema asks for the user beside groups.
+  return groups.length === 0 ? object : { ...object, spec: { ...spec, user, groups } };
 }
 
 export interface SentKey {
