@@ -37,6 +37,7 @@ describe('audiencesOf', () => {
     ['a role beside a cluster', { ...cli, ...clusters('a') }, ['/cluster/a', '']],
     ['a role by its former name', { roles: [{ role: 'loft-cli' }] }, ['']],
     ['a role that grants nothing', { roles: [{ role: 'agent' }] }, []],
+    ['the role of the platform, which is no place for tokens', { roles: [{ role: 'platform-user' }] }, []],
   ])('of %s', (_, own, expected) => {
     expect(audiences(own)).toEqual(expected);
   });
@@ -56,6 +57,7 @@ describe('audiencesOf', () => {
     ['anything below nothing', undefined, [{}], []],
     ['a role below no scope', { ...cli, ...clusters('a') }, [undefined], ['/cluster/a', '']],
     ['a role below a project', cli, [{ projects: [{ project: 'p' }] }], ['']],
+    ['a role below that of the platform', cli, [{ roles: [{ role: 'platform-user' }] }], ['']],
     ['a role below a cluster, which cannot reach the platform', cli, [clusters('a')], []],
     ['a role below an empty scope', cli, [{}], []],
     ['no role below a role', undefined, [{ ...cli, ...clusters('a') }], ['/cluster/a']],

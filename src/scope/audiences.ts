@@ -1,4 +1,4 @@
-import { entriesOf, hasPlatformCli, type RawScope } from './effective-scope.ts';
+import { entriesOf, hasPlatformCli, hasPlatformRole, type RawScope } from './effective-scope.ts';
 import { formatTarget, isObjectName } from './request-path.ts';
 
 export interface AudienceRequest {
@@ -55,7 +55,7 @@ function namelessEntries(scope: RawScope): boolean {
 
 /** Whether a scope can allow any request to the platform itself beyond what every credential may ask. */
 function reachesPlatform(scope: RawScope | undefined): boolean {
-  if (scope === undefined || hasPlatformCli(scope)) return true;
+  if (scope === undefined || hasPlatformRole(scope)) return true;
   return namelessEntries(scope);
 }
 

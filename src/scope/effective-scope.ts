@@ -38,6 +38,13 @@ export function isScoped(credential: ScopeSource & { readonly kind: string }): b
 export const platformCli = 'platform-cli';
 export const platformCliNames: readonly unknown[] = [platformCli, 'loft-cli'];
 
+/** The platform's own API server, and no target. */
+export const platformUser = 'platform-user';
+
+/** Whether a scope opens anything of the platform by a role. */
+export const hasPlatformRole = (scope: RawScope): boolean =>
+  hasPlatformCli(scope) || entriesOf(scope, 'roles').some(({ role }) => role === platformUser);
+
 /** Whether a scope holds the role `platform-cli`, or `loft-cli`, its former name. */
 export function hasPlatformCli(scope: RawScope): boolean {
   return entriesOf(scope, 'roles').some(({ role }) => platformCliNames.includes(role));

@@ -36,6 +36,7 @@ describe('a scope that matches nothing', () => {
     ['no name', { projects: [{}] }],
     ['a role in a project', { roles: [{ role: 'platform-cli', projects: ['shpo'] }] }],
     ['a role in virtual clusters', { roles: [{ role: 'platform-cli', virtualClusters: ['prod'] }] }],
+    ['the role of the platform in a project', { roles: [{ role: 'platform-user', projects: ['shpo'] }] }],
     [
       'a role in a project and in a virtual cluster',
       { roles: [{ role: 'platform-cli', projects: ['shop'], virtualClusters: ['prod'] }] },
@@ -85,6 +86,7 @@ describe('a scope that matches nothing', () => {
   it.each<[string, RawScope]>([
     ['nothing at all', {}],
     ['a role of no bounds', { roles: [{ role: 'platform-cli' }] }],
+    ['the role of the platform', { roles: [{ role: 'platform-user' }] }],
     ['a role that allows nothing', { roles: [{ role: 'runner', projects: ['shpo'] }] }],
     ['a rule that is about no target', { rules: [{ verbs: ['get'] }] }],
     [

@@ -1,5 +1,5 @@
 import { asObject } from '../api/json.ts';
-import { entriesOf, platformCliNames, type RawScope } from './effective-scope.ts';
+import { entriesOf, platformCliNames, platformUser, type RawScope } from './effective-scope.ts';
 import { readFields, readList, readName, readText, readTexts, UnreadableEntry } from './fields.ts';
 import { isObjectName, projectOfNamespace } from './request-path.ts';
 
@@ -109,7 +109,7 @@ function readInProject(value: unknown, field: 'space' | 'virtualCluster'): Named
 /** Roles that allow nothing point at nothing, and are no mistake of a name. */
 function readRole(value: unknown): readonly NamedTarget[] | 'open' {
   const entry = readFields(value, ['role', 'projects', 'virtualClusters']);
-  if (!platformCliNames.includes(readText(entry, 'role'))) return [];
+  if (![...platformCliNames, platformUser].includes(readText(entry, 'role'))) return [];
   const projects = exactAll('project', readTexts(entry, 'projects'));
   const virtualClusters = exactAll('instance/*', readTexts(entry, 'virtualClusters'));
   const bounds = [projects, virtualClusters].filter((names) => names !== undefined);

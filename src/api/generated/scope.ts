@@ -37,7 +37,7 @@ export interface Scope {
 }
 export interface ScopeRole {
   /**
-   * Name of the role. `platform-cli` (also written `loft-cli`) allows the reads that the command line client makes. `network-peer`, `agent`, `vcluster`, `runner` and `workspace` are known and allow nothing but Self. Any other name allows nothing.
+   * Name of the role. `platform-user` allows what the user may do on the platform's own API server, and in no target. `platform-cli` (also written `loft-cli`) allows the reads that the command line client makes. `network-peer`, `agent`, `vcluster`, `runner` and `workspace` are known and allow nothing but Self. Any other name allows nothing.
    */
   role?: string;
   /**

@@ -1,6 +1,6 @@
 import { group } from '../../api/names.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
-import { platformCliNames } from '../effective-scope.ts';
+import { platformCliNames, platformUser } from '../effective-scope.ts';
 import { readFields, readText, readTexts, UnreadableEntry } from '../fields.ts';
 import type { FindProject } from '../request-path.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
@@ -17,7 +17,7 @@ const withoutRights: ReadonlySet<unknown> = new Set([
 ]);
 
 export const isKnownRole = (role: unknown): boolean =>
-  platformCliNames.includes(role) || withoutRights.has(role);
+  platformCliNames.includes(role) || role === platformUser || withoutRights.has(role);
 
 /** Undefined for a role that is known and allows nothing. */
 export function roleEntry(value: unknown, findProject: FindProject): GateEntry | undefined {
@@ -29,13 +29,26 @@ export function roleEntry(value: unknown, findProject: FindProject): GateEntry |
     virtualClusters: readTexts(entry, 'virtualClusters'),
   };
   if (withoutRights.has(role)) return undefined;
+  if (role === platformUser) return onPlatform((request) => isInPlatform(request, bounds));
   if (!platformCliNames.includes(role)) throw new UnreadableEntry(`there is no role ${JSON.stringify(role)}`);
-  return {
-    reaches: (target) => target.kind === 'management',
-    allows: (request) => isCommandLineRead(request, bounds),
-    isWhole: false,
-    names: () => false,
-  };
+  return onPlatform((request) => isCommandLineRead(request, bounds));
+}
+
+/** What lifts limits takes a rule that names it, as everywhere on the platform. */
+const onPlatform = (allows: GateEntry['allows']): GateEntry => ({
+  reaches: (target) => target.kind === 'management',
+  allows,
+  isWhole: false,
+  names: () => false,
+});
+
+/** All that the user may do there; with projects, what is in their namespaces. No bound of virtual clusters fits what is in none. */
+function isInPlatform(request: RequestMeaning, bounds: Bounds): boolean {
+  if (isUnbounded(bounds)) return true;
+  if (bounds.virtualClusters !== undefined) return false;
+  const project = readProject(request);
+  if (project !== undefined) return isBoundProject(project, bounds);
+  return request.isResourceRequest && isInProjects(request.namespace, bounds);
 }
 
 interface Bounds {

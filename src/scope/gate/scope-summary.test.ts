@@ -23,6 +23,7 @@ describe('scopeSummary', () => {
       { clusters: [{ cluster: '*' }], projects: [{ project: '*' }] },
       '(all projects), (all clusters)',
     ],
+    ['the platform by its role', { roles: [{ role: 'platform-user' }] }, 'platform-user'],
     ['a role by its name', { roles: [{ role: 'platform-cli' }] }, 'platform-cli'],
     ['rules as what they are', { rules: [{ verbs: ['get'] }, { verbs: ['list'] }] }, '(rules)'],
     ['an empty scope', {}, '(nothing)'],

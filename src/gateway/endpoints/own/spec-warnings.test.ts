@@ -21,7 +21,7 @@ const texts = {
   noEnd: 'spec.ttl: without it, or with 0, the key never ends; set its life in seconds',
 } as const;
 const unknownRole = (index: number): string =>
-  `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
+  `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-user, platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
 
 const deadVerb = (path: string): string =>
   `spec.${path}.verbs: one of them is no verb, and no request has it; the star has no meaning here, so leave verbs out for all of them`;

@@ -123,7 +123,7 @@ function unknownRole(change: Change): string | undefined {
   const index = named.findIndex((entry) => !isKnownRole(asObject(entry)['role']));
   return index < 0
     ? undefined
-    : `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
+    : `spec.scope.roles[${index}].role: there is no role of that name, so it allows nothing; there are platform-user, platform-cli (also loft-cli), network-peer, agent, vcluster, runner and workspace`;
 }
 
 /** As the gateway reads it. Roles have a warning of their own. */
