@@ -21,6 +21,7 @@ const drawn = [
   ['the parts, and who talks to whom', 'docs/guide/concepts.md', 'In 60 seconds', 'flowchart'],
   ['a request through the gateway', 'docs/guide/gateway.md', 'In 60 seconds', 'sequenceDiagram'],
   ['how a credential is made by POST', 'docs/guide/own-credentials.md', 'In 60 seconds', 'sequenceDiagram'],
+  ['how a pipeline gets a key', 'docs/guide/pipelines.md', 'In 60 seconds', 'sequenceDiagram'],
   ['what a deletion sets off', 'docs/guide/deletion.md', 'What happens then', 'sequenceDiagram'],
   ['what is below a key, and narrows', 'docs/guide/child-keys.md', 'In 60 seconds', 'flowchart'],
   ['how a certificate is revoked', 'docs/guide/kubeconfigs.md', 'When it ends', 'sequenceDiagram'],

@@ -222,7 +222,7 @@ export interface OwnedAccessKeySpecExchange {
 }
 export interface OwnedAccessKeySpecExchangeToken {
   /**
-   * The claim `iss`, exactly. It must stand in the setting `LATCHKEY_TRUSTED_ISSUERS`, or the entry fits no token.
+   * The claim `iss`, exactly. The setting `LATCHKEY_TRUSTED_ISSUERS` must name it, or the entry fits no token.
    */
   issuer: string;
   claims: OwnedAccessKeySpecExchangeTokenClaims;
@@ -324,7 +324,7 @@ export interface OwnedAccessKeyStatus {
    */
   observedRotation?: string;
   /**
-   * Origin of the key: made by the operator, given in plain, given as a hash, made by the operator in the Secret of secretRef, or none, because only exchanged tokens are used.
+   * Origin of the key: made by the operator, given in plain, given as a hash, or made by the operator in the Secret of secretRef. `Exchange`: there is none, and only tokens are exchanged.
    */
   keySource?: 'Generated' | 'Plain' | 'Hash' | 'Secret' | 'Exchange';
   /**

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../api/json.ts';
 /** A token whose signature and claims hold. */
 export interface AcceptedClaims {
   readonly subject: string;
-  /** What makes it a token of its own; absent: its whole text does. */
+  /** Tells it from all other tokens of its issuer; absent: its whole text does. */
   readonly tokenID?: string;
   /** After this no one can use it any more, epoch milliseconds. */
   readonly usableUntil: number;

@@ -92,7 +92,7 @@ interface IdentityParts {
   readonly original: readonly string[];
 }
 
-/** What cannot be read is left out: nothing is decided by it. */
+/** Leaves out what cannot be read: nothing is decided by it. */
 function identityOf(claims: JsonObject, { user, issuer, original }: IdentityParts): JsonObject {
   const { sub, preferred_username: preferredUsername, email, email_verified: emailVerified } = claims;
   return {

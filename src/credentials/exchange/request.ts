@@ -1,4 +1,4 @@
-/** What a client asks `/oauth/token` for (RFC 8693, 2.1). */
+/** A request to `/oauth/token` (RFC 8693, 2.1). */
 export interface ExchangeRequest {
   readonly subjectToken: string;
   /** The access key that takes the token; absent: a person logs in. */

@@ -27,7 +27,7 @@ export class AccountTokens {
     this.#options = options;
   }
 
-  /** What speaks against the claims of a token whose signature no one has checked. */
+  /** Checks the claims of a token whose signature no one has checked yet. */
   check({ claims }: ReadToken, now: number): AcceptedClaims | { readonly problem: string } {
     return checkClaims(claims, { audience: this.#options.audience, now });
   }

@@ -20,7 +20,7 @@ import type { Maker } from './make-key.ts';
 import { type ReadToken, readToken } from './read-token.ts';
 import { verifyToken } from './verify-token.ts';
 
-/** The key that a token is exchanged for, and as whom it is made. */
+/** The key that a token is exchanged for, and who makes it. */
 export interface Decision {
   readonly object: JsonObject;
   readonly exchange: JsonObject;
@@ -41,7 +41,9 @@ export interface DecideOptions {
   readonly now: () => number;
 }
 
-/** What a token is exchanged for. Throws a Refusal. A stranger does not learn which keys there are, nor what they ask for. */
+/**
+ * Decides what a token is exchanged for. Throws a Refusal. A stranger does not learn which keys there are, nor what they ask for.
+ */
 export async function decide(request: ExchangeRequest, options: DecideOptions): Promise<Decision> {
   const token = readToken(request.subjectToken);
   if ('problem' in token) return refuse('ERR_EXCHANGE_TOKEN', token);

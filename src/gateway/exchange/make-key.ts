@@ -20,7 +20,7 @@ export interface Maker {
   readonly isLimited: boolean;
 }
 
-/** A request that is about to make a key. `send` says as whom. */
+/** A request that is about to make a key. `send` says who makes it. */
 export interface Making extends Issuing {
   readonly services: Pick<EndpointServices, 'clock' | 'quota' | 'sitePolicy'> &
     Issuing['services'] &

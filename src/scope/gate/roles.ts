@@ -34,7 +34,7 @@ export function roleEntry(value: unknown, findProject: FindProject): GateEntry |
   return onPlatform((request) => isCommandLineRead(request, bounds));
 }
 
-/** What lifts limits takes a rule that names it, as everywhere on the platform. */
+/** An entry about the platform alone. Requests that lift limits take a rule that names them, as everywhere there. */
 const onPlatform = (allows: GateEntry['allows']): GateEntry => ({
   reaches: (target) => target.kind === 'management',
   allows,

@@ -72,6 +72,11 @@ const usesOfReader: Uses = {
     ]),
   ),
   ...reads('/api/v1/namespaces', (verb) => `namespaces ${verb}`),
+  'tokenreviews create': {
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/tokenreviews',
+    body: JSON.stringify({ kind: 'TokenReview', spec: { token: 'none' } }),
+  },
   'apiservices get': { path: '/apis/apiregistration.k8s.io/v1/apiservices/v1.apps' },
   ...reads('/api/v1/namespaces/latchkey-targets/secrets', (verb) => `secrets ${verb} in latchkey-targets`),
   ...Object.assign(
@@ -90,7 +95,7 @@ const usesOfReader: Uses = {
 const asAccount = (name: string, itsUses: Uses): Uses =>
   Object.fromEntries(
     Object.entries(itsUses).map(([label, request]) => [
-      label.replace(/ (get|list|watch|patch)(?= in |$)/, ' impersonate-on:serviceaccount:$1'),
+      label.replace(/ (get|list|watch|create|patch)(?= in |$)/, ' impersonate-on:serviceaccount:$1'),
       { ...request, headers: account(name) },
     ]),
   );
