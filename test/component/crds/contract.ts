@@ -160,6 +160,7 @@ export const additions: Readonly<Record<string, readonly string[]>> = {
   OwnedAccessKey: [
     'spec.secretRef',
     'spec.accessKey',
+    'spec.exchange',
     'spec.allowedNamespaces',
     'status.state',
     'status.scope',
