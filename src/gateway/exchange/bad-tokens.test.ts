@@ -261,6 +261,7 @@ const notAccepted: readonly Row[] = [
   claims('that ends before it was issued', { exp: seconds - 1 }),
   claims('that ends when it was issued', { exp: seconds }),
   claims('issued in the future', { iat: seconds + 31, exp: seconds + 300 }),
+  claims('issued in the future and valid now', { iat: seconds + 31, nbf: seconds, exp: seconds + 300 }),
   claims('issued long ago', { iat: seconds - 631, exp: seconds + 300 }),
   claims('issued too long ago to the second', { iat: seconds - 630, exp: seconds + 300 }),
   claims('issued years ago, for ever', { iat: 1, exp: 9_999_999_999 }),

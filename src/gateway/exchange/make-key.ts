@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
 import { ownedAccessKeys } from '../../api/resources.ts';
-import { credentialHash } from '../../credentials/keys/credential-hash.ts';
+import { credentialHash, keyIDOf } from '../../credentials/keys/credential-hash.ts';
 import { collectionPath, objectPath } from '../../kube/resource-path.ts';
 import { touchedObject } from '../audit/trail.ts';
 import { refuseBySitePolicy } from '../endpoints/own/checks.ts';
@@ -58,6 +58,10 @@ export async function makeKey(
   try {
     const created = await create(making, body);
     permit.made(asText(asObject(created['metadata'])['uid']));
+    making.trail?.touched({
+      ...touchedObject(kind, created),
+      keyID: keyIDOf(credentialHash(sent.plain ?? '')),
+    });
     return await whenIssued(making, created, sent.plain ?? '');
   } finally {
     permit.release();
@@ -86,15 +90,14 @@ async function create(making: Making, body: JsonObject): Promise<JsonObject> {
 const comeBack = { headers: ['retry-after', '5'] };
 
 async function whenIssued(making: Making, created: JsonObject, plain: string): Promise<MadeKey> {
-  const { object, problem } = await untilIssued(making, created, maxWaitMs);
+  const { problem, refusal } = await untilIssued(making, created, maxWaitMs);
   const found = making.services.index.find(credentialHash(plain));
-  if (problem === undefined && found !== undefined && 'record' in found) {
-    making.trail?.touched(touchedObject(making.kind, object));
+  if (problem === undefined && found !== undefined && 'record' in found)
     return { key: plain, end: found.end };
-  }
   await remove(making, created);
-  const why = problem ?? 'the key was taken back at once';
-  return refuse('ERR_EXCHANGE_UNAVAILABLE', { problem: why.replace(/\.$/, '') }, comeBack);
+  const why = (problem ?? 'the key was taken back at once').replace(/\.$/, '');
+  if (refusal !== undefined) return refuse('ERR_EXCHANGE_REFUSED', { problem: why });
+  return refuse('ERR_EXCHANGE_UNAVAILABLE', { problem: why }, comeBack);
 }
 
 /** No one will ever know it. */

@@ -1,7 +1,12 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
+import { readAuditLog } from '../../builders/audit-lines.ts';
 import { TokenIssuer } from '../../fakes/token-issuer.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, OwnClient } from './own-client.ts';
@@ -15,13 +20,23 @@ const login = {
 };
 const { certificateAuthority } = issuer;
 const trusted = [{ issuer: issuer.issuer, algorithms: ['ES256'], certificateAuthority, login }];
+const folder = await mkdtemp(path.join(tmpdir(), 'exchange-'));
+const auditLog = path.join(folder, 'audit.log');
 const env = { LATCHKEY_TRUSTED_ISSUERS: JSON.stringify(trusted) };
-const world = await gatewayWorld(env);
+const world = await gatewayWorld({ ...env, LATCHKEY_AUDIT: 'require', LATCHKEY_AUDIT_LOG: auditLog });
 const { admin, name, plane } = world;
-const other = await RunningGateway.start(plane, world.guard, { name: name('replica'), env });
+const replica = async () => await RunningGateway.start(plane, world.guard, { name: name('replica'), env });
+const other = await replica();
 afterAll(async () => {
   await other.end();
   await issuer.close();
+  await rm(folder, { recursive: true });
+  // Their names are held until their tokens are of no use, and the control plane is that of others too.
+  const { stdout } = await plane.kubectl(['get', 'oak', '-o', 'name']);
+  const left = stdout.split('\n').filter((each) => each.includes('/exchanged-'));
+  const free = ['--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
+  await plane.kubectl(['delete', '--wait=false', '--ignore-not-found', ...left]);
+  for (const each of left) await plane.kubectl(['patch', each, ...free]);
 });
 
 async function exchange(parameters: Record<string, string>, gateway = world.gateway) {
@@ -118,10 +133,66 @@ it('a token is not exchanged once more after its key was deleted', async () => {
   const self = await child.send('POST', selves, { body: {} });
   expect((await child.send('DELETE', `${own}/${self.body.status.credential.name}`)).status).toBe(200);
   await until('the deleted key grants nothing', async () => (await child.send('GET', own)).status === 401);
-  for (const gateway of [world.gateway, other])
+  const restarted = await replica();
+  for (const gateway of [world.gateway, other, restarted])
     expect((await exchange({ audience, subject_token }, gateway)).body.error_description).toContain(
       'was exchanged before',
     );
+  await restarted.end();
+});
+
+it('the audit log has a line about each exchange, with the key and without the token', async () => {
+  const { audience } = await trustingKey();
+  const subject_token = await pipelineToken();
+  const { body } = await exchange({ audience, subject_token });
+  const keyID = keyIDOf(credentialHash(body.access_token));
+  expect((await exchange({ audience, subject_token })).status).toBe(400);
+  const lines = async () => readAuditLog(await readFile(auditLog, 'utf8'));
+  const made = await until('there is a line', async () =>
+    (await lines()).find(
+      ({ stage, annotations }) => stage === 'ResponseComplete' && annotations['changed-key-id'] === keyID,
+    ),
+  );
+  expect(made).toMatchObject({
+    requestURI: '/oauth/token',
+    user: { username: 'system:anonymous' },
+    responseStatus: { code: 200 },
+    annotations: {
+      ...{ action: 'create', decision: 'allow', 'changed-kind': 'OwnedAccessKey' },
+      changed: expect.stringMatching(/^exchanged-/),
+    },
+  });
+  await until('there is a line about the refused one', async () =>
+    (await lines()).some(({ annotations }) => annotations['error'] === 'ERR_EXCHANGE_USED'),
+  );
+  const text = await readFile(auditLog, 'utf8');
+  for (const secret of [body.access_token, ...subject_token.split('.')]) expect(text).not.toContain(secret);
+});
+
+it('a key that takes other tokens now, or none, takes the former ones no more', async () => {
+  const { key, audience } = await trustingKey();
+  const answer = async (claims: object) =>
+    (await exchange({ audience, subject_token: await pipelineToken(claims) })).body.error ?? 'taken';
+  const rule = (ref: string) => ({ tokens: [{ issuer: issuer.issuer, claims: { ref } }] });
+  await admin.patch(key, { spec: { exchange: rule('refs/heads/next') } });
+  await until('the change is known', async () => (await answer({ ref: 'refs/heads/next' })) === 'taken');
+  expect(await answer({})).toBe('invalid_target');
+  await admin.patch(key, { spec: { disabled: true } });
+  await until('the key is known to be disabled', async () => {
+    const { body } = await exchange({
+      audience,
+      subject_token: await pipelineToken({ ref: 'refs/heads/next' }),
+    });
+    return body.error_description?.includes('grants nothing now: the access key is disabled');
+  });
+  await admin.delete(key);
+  await until('the key is gone', async () => {
+    const { body } = await exchange({
+      audience,
+      subject_token: await pipelineToken({ ref: 'refs/heads/next' }),
+    });
+    return body.error_description?.includes('no access key');
+  });
 });
 
 it.each([
@@ -183,6 +254,19 @@ it('a person logs in: the key is a Login with the mapped groups and the identity
     'management.platform.sh/exchanged-issuer': issuer.issuer,
     'management.platform.sh/exchanged-subject': 'subject-of-alice',
   });
+});
+
+it('what is made with a login is below it, and ends with it', async () => {
+  const claims = { aud: login.clientID, sub: 's', jti: name('login'), preferred_username: name('carol') };
+  const { body } = await exchange({ subject_token: await issuer.sign(claims) });
+  const holder = new OwnClient(world, body.access_token);
+  const own = `${management}/apis/management.platform.sh/v1/ownedaccesskeys`;
+  const made = await holder.send('POST', own, { body: { spec: { ttl: 31_536_000 } } });
+  expect([made.status, made.body.spec.accessKey]).toEqual([201, expect.stringMatching(/^exchanged-/)]);
+  const child = new OwnClient(world, made.body.spec.key);
+  expect((await child.send('GET', own)).status).toBe(200);
+  expect((await holder.send('DELETE', `${own}/${made.body.spec.accessKey}`)).status).toBe(200);
+  await until('the child has ended', async () => (await child.send('GET', own)).status === 401);
 });
 
 it('a token of a ServiceAccount is judged by the API server', async () => {

@@ -54,6 +54,14 @@ describe('a key of one’s own', () => {
     expect(JSON.stringify(stored)).not.toContain(made.key);
   });
 
+  it('carries the groups of the key that it is made with, unless it says which', async () => {
+    const member = await ownClient(world, { user: alice, groups: ['dev', 'ops'] });
+    const made = await member.send('POST', ownKeys, { body: { spec: { ttl: 600 } } });
+    expect([made.status, made.body.spec.user, made.body.spec.groups]).toEqual([201, alice, ['dev', 'ops']]);
+    const none = await member.send('POST', ownKeys, { body: { spec: { ttl: 600, groups: [] } } });
+    expect([none.status, none.body.spec.groups]).toEqual([201, []]);
+  });
+
   it.each([
     ['generateName', { metadata: { generateName: 'ci-' } }, /^ci-[a-z0-9]{5,}$/],
     ['neither', {}, /^key-[a-z0-9]{5,}$/],

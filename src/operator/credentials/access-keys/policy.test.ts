@@ -664,6 +664,17 @@ describe('the policy for an access key with a parent', () => {
   const parent = liveRecord({ name: 'parent', metadata: { ...metadata }, status: { observedGeneration: 1 } });
   const spec = { accessKey: 'parent', key: plainKeyOf('child') };
 
+  it.each([
+    ['came of a token', { 'management.platform.sh/exchanged-until': '2026-11-21T10:05:00Z' }, 'delete'],
+    ['was made by a POST', {}, 'disable'],
+  ])('that %s has this at its end: %j %s', (_, annotations, step) => {
+    const marks = { labels: { [labels.ephemeral]: 'true' } };
+    const child = confirmedKey({ name: 'child', spec: { ...spec, ttl: 60 }, annotations, metadata: marks }, [
+      parent,
+    ]);
+    expect(decide(child, { others: [parent], now: created + 60 * second }).step).toBe(step);
+  });
+
   it('speaks for the parent and pins its UID', () => {
     const { desired } = settled(key({ name: 'child', spec }), { others: [parent] });
     expect(desired.ready.status).toBe('True');

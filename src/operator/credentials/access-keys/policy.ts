@@ -56,8 +56,7 @@ function wantsToLive(input: KeyInput, lineage: Lineage): boolean {
 function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): KeyStep {
   const { record, now } = input;
   const life = keyLife(input, lineage);
-  if (life.expired && isToBeDeleted(record, life.end + input.limits.expiredRetention, now))
-    return { step: 'delete' };
+  if (life.expired && isToBeDeleted(record, life.end + retentionOf(input), now)) return { step: 'delete' };
   if (life.expired && !record.disabled && record.disabledOwner !== 'other') return { step: 'disable' };
   if (!life.expired && record.disabled && record.disabledOwner === 'operator') return { step: 'enable' };
   const requeueAt = nextCheck(input, life);
@@ -85,9 +84,13 @@ function isToBeDeleted(record: CredentialRecord, at: number, now: number): boole
   return (record.ephemeral || record.type === 'Login') && now >= at;
 }
 
+/** One that a pipeline got for its token ends with the job: there may be thousands, and their user has a bound. */
+const retentionOf = ({ record, limits }: KeyInput): number =>
+  record.exchangedUntil === undefined || record.accessKey === undefined ? limits.expiredRetention : 0;
+
 function nextCheck(input: KeyInput, life: KeyLife): number | undefined {
-  const { record, now, limits, unmatchedScope } = input;
-  const retained = record.ephemeral || record.type === 'Login' ? [life.end + limits.expiredRetention] : [];
+  const { record, now, unmatchedScope } = input;
+  const retained = record.ephemeral || record.type === 'Login' ? [life.end + retentionOf(input)] : [];
   const upcoming = [life.end, life.expiringSoonAt, ...scopeRecheck(unmatchedScope), ...retained].filter(
     (at) => Number.isFinite(at) && at > now,
   );
