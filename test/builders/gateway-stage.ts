@@ -273,6 +273,7 @@ const settingsOf = (options: StageOptions) => ({
   stallTimeoutMs: options.maxStallMs ?? 60_000,
   sessionMaxMs: options.sessionMaxMs ?? 0,
   projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
+  trustedIssuers: [],
 });
 
 const upstreamLimits = (options: StageOptions): UpstreamLimits => ({

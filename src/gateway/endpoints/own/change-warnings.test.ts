@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { finalizers as finalizerNames } from '../../../api/names.ts';
 import type { OwnRequest } from './request.ts';
-import { unmatchedScope, warnOfKeptFinalizer, withChangeWarnings } from './warnings.ts';
+import { unmatchedScope, untrustedIssuer, warnOfKeptFinalizer, withChangeWarnings } from './warnings.ts';
 
 const kind = 'OwnedAccessKey';
 
@@ -47,7 +47,7 @@ describe('the reply to a creation', () => {
     const request = {
       kind,
       query: new URLSearchParams(query),
-      services: { targetRecords: { known: { has: () => false } } },
+      services: { targetRecords: { known: { has: () => false } }, settings: { trustedIssuers: [] } },
       sender: { verdict: { gates: [] } },
     } as unknown as OwnRequest;
     const object = { spec: { scope: { clusters: [{ cluster: 'a' }] } } };
@@ -88,5 +88,29 @@ describe('a change that takes the finalizer off', () => {
     ['never had one', { uid: '1' }, { finalizers: [] }],
   ])('is told nothing where it %s', (_, metadata, old, status) => {
     expect(said(metadata, old, status)).toBeUndefined();
+  });
+});
+
+describe('an issuer of tokens', () => {
+  const url = 'https://issuer.example.com';
+  const object = (...issuers: string[]) => ({
+    spec: { exchange: { tokens: issuers.map((issuer) => ({ issuer, claims: { sub: 'x' } })) } },
+  });
+  const said = (spec: object, stored?: object) =>
+    untrustedIssuer({ object: spec as never, ...(stored && { stored: stored as never }) }, [{ issuer: url }]);
+
+  it('that the settings do not name is said by its place, as long as it is new', () => {
+    const unknown = object(url, `${url}/`);
+    expect(said(unknown)).toMatch(/^spec\.exchange\.tokens\[1\]\.issuer: LATCHKEY_TRUSTED_ISSUERS does not/);
+    expect(said(unknown, object(url))).toBeDefined();
+    expect(said(unknown, unknown)).toBeUndefined();
+  });
+
+  it.each([
+    ['named by the settings', object(url)],
+    ['not there', {}],
+    ['of ServiceAccounts alone', { spec: { exchange: { serviceAccounts: [] } } }],
+  ])('that is %s needs no warning', (_, spec) => {
+    expect(said(spec)).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject, asText, asTexts, isSet, type JsonObject } from '../../../api/json.ts';
 import { finalizers } from '../../../api/names.ts';
+import type { TrustedIssuer } from '../../../api/trusted-issuer.ts';
 import { toLiveRecord } from '../../../credentials/live-record.ts';
 import type { Gate } from '../../../scope/gate/gate.ts';
 import { type IsThere, missingTargets, missingTargetsText } from '../../../scope/missing-targets.ts';
@@ -18,14 +19,30 @@ interface StoredObject {
 }
 
 /** The reply to a creation or a change, with all that its sender should know of it. */
-export function withChangeWarnings(request: OwnRequest, reply: Reply, change: StoredObject): Reply {
+export function withChangeWarnings(request: OwnRequest, answer: Reply, change: StoredObject): Reply {
   const { kind, services } = request;
-  const told = warnOfWiderScope(request, withSpecWarnings(reply, { kind, ...change }), change);
+  const told = warnOfWiderScope(request, withSpecWarnings(answer, { kind, ...change }), change);
   if (told.status !== 200 && told.status !== 201) return told;
+  const unread = untrustedIssuer(change, services.settings.trustedIssuers);
+  const reply = unread === undefined ? told : withWarning(told, unread);
   // It would tell what there is, as often as anyone asks, and nothing is made for it.
-  if (isDryRun(request)) return told;
+  if (isDryRun(request)) return reply;
   const unmatched = unmatchedScope(kind, change, services.targetRecords.known.has);
-  return unmatched === undefined ? told : withWarning(told, unmatched);
+  return unmatched === undefined ? reply : withWarning(reply, unmatched);
+}
+
+/** An entry about an issuer that the settings do not name fits no token. */
+export function untrustedIssuer(
+  { object, stored }: StoredObject,
+  trusted: readonly Pick<TrustedIssuer, 'issuer'>[],
+): string | undefined {
+  const [exchange, old] = [object, stored].map((each) => asObject(each?.['spec'])['exchange']);
+  const rules = asObject(exchange)['tokens'];
+  if (!Array.isArray(rules) || isDeepStrictEqual(exchange, old)) return undefined;
+  const index = rules.findIndex((rule) => !trusted.some(({ issuer }) => issuer === asObject(rule)['issuer']));
+  return index < 0
+    ? undefined
+    : `spec.exchange.tokens[${index}].issuer: LATCHKEY_TRUSTED_ISSUERS does not name it, so no token fits; ask who runs the platform to add it`;
 }
 
 type Kind = OwnRequest['kind'];
