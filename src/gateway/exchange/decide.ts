@@ -50,16 +50,24 @@ export async function decide(request: ExchangeRequest, options: DecideOptions): 
   const { audience } = request;
   const known = options.issuers.get(token.issuer);
   if (audience === undefined) return await decideLogin({ token, known, request }, options);
-  const trust = parseTrust(options.index.records.accessKey(audience)?.exchange);
+  const presentTrust = () => parseTrust(options.index.records.accessKey(audience)?.exchange);
   const accepted =
     known === undefined
-      ? await acceptAccount({ token, trust }, options)
+      ? await acceptAccount({ token, trust: presentTrust() }, options)
       : await accept(token, known, { audience: options.baseURL, now: options.now() });
-  const isTaken = known === undefined || (trust && takesToken(trust, token.issuer, token.claims));
-  if (trust === undefined || !isTaken) return refuse('ERR_EXCHANGE_TARGET', { audience });
+  // It may be another one by now.
+  const trust = presentTrust();
+  if (trust === undefined || !takes(trust, { token, known }))
+    return refuse('ERR_EXCHANGE_TARGET', { audience });
   const exchanged = { ...accepted, issuer: token.issuer, text: token.text };
   return decideChild({ exchanged, trust, audience, request }, options);
 }
+
+type Presented = Pick<Person, 'token' | 'known'>;
+
+/** A token of no trusted issuer is that of a ServiceAccount, which the API server has checked. */
+const takes = (trust: Trust, { token: { issuer, claims }, known }: Presented): boolean =>
+  known === undefined ? takesAccount(trust, String(claims['sub'])) : takesToken(trust, issuer, claims);
 
 interface Pipeline {
   readonly exchanged: ExchangedToken;
