@@ -135,11 +135,11 @@ const withPayload = async (payload: unknown): Promise<string> => {
 const without = (claims: Claims, name: string): Claims =>
   Object.fromEntries(Object.entries(claims).filter(([each]) => each !== name));
 
-async function outcome(token: string, audience?: string): Promise<string> {
+async function outcome(token: string, audience?: string, more: object = {}): Promise<string> {
   try {
     const decision = await decide(
       { subjectToken: token, ...(audience === undefined ? {} : { audience }) },
-      options,
+      { ...options, ...more },
     );
     return `accepted for ${decision.maker.user}`;
   } catch (error) {
@@ -438,6 +438,21 @@ describe('a token of a pipeline', () => {
     expect(await outcome(named, 'another')).toBe('ERR_EXCHANGE_ISSUER');
     expect(reviewed).toEqual([named]);
   });
+});
+
+it('a token of a ServiceAccount is taken by a key that still names it when the API server has answered', async () => {
+  const sub = 'system:serviceaccount:ci:worker';
+  const token = await sign({ ...pipeline, iss: 'https://kubernetes.default.svc', sub });
+  let present: typeof key | undefined = key;
+  const index = { ...options.index, records: { accessKey: () => present } };
+  const good = { index, accountTokens: { ...options.accountTokens, isOf: async () => true } };
+  expect(await outcome(token, 'ci-shop', good)).toBe('accepted for ci-shop');
+  const isOf = async () => {
+    present = undefined;
+    return true;
+  };
+  const late = { index, accountTokens: { ...options.accountTokens, isOf } };
+  expect(await outcome(token, 'ci-shop', late)).toBe('ERR_EXCHANGE_TARGET');
 });
 
 describe('a token of a person', () => {
