@@ -9,6 +9,7 @@ import type { Exchange, PublicContext } from './endpoints/shared/endpoint.ts';
 import { authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
+import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import { impersonates } from './proxy/request-headers.ts';
