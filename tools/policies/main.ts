@@ -3,15 +3,16 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { policyFiles, policyVersion } from './index.ts';
 import type { Manifest } from './policy.ts';
-import { renderKustomization, renderPolicies, renderShipped } from './render.ts';
+import { renderDigests, renderKustomization, renderPolicies, renderShipped } from './render.ts';
 
 /**
- * Writes `config/admission`, and for the operator what it has to find on the API server. With `--check` nothing is written, and the exit code is 1 when a file differs.
+ * Writes `config/admission`, and for the operator and the command line what they have to find on the API server. With `--check` nothing is written, and the exit code is 1 when a file differs.
  * @example node tools/node24.mjs node tools/policies/main.ts --check
  */
 const root = join(import.meta.dirname, '../..');
 const folder = 'config/admission';
 const shipped = 'src/operator/admission/generated/shipped-policies.ts';
+const digests = 'src/cli/generated/policy-digests.ts';
 
 function render(): Map<string, string> {
   const files = Object.entries(policyFiles).map(([name, policies]): [string, string] => [
@@ -27,6 +28,7 @@ function render(): Map<string, string> {
     ...files,
     [`${folder}/kustomization.yaml`, renderKustomization(source, names, version)],
     [shipped, renderShipped(source, policies, policyVersion)],
+    [digests, renderDigests(source, policies, policyVersion)],
   ]);
 }
 

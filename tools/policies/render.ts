@@ -1,4 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit, YAMLSeq } from 'yaml';
+import { specDigest } from '../../src/api/policy-spec.ts';
 import type { Policy } from './policy.ts';
 
 const header = (source: string): string =>
@@ -59,6 +60,22 @@ export interface ShippedPolicy {
 export const shippedPolicies: readonly ShippedPolicy[] = [
 ${shipped.map((policy) => `  ${policy},`).join('\n')}
 ];
+`;
+}
+
+/** Renders the digests by which the command line compares the policies with the API server: a tenth of their size. */
+export function renderDigests(source: string, policies: readonly Policy[], version: number): string {
+  const digests = policies.flatMap(({ manifests }) =>
+    manifests.map(({ kind, metadata: { name }, spec }) => `  '${kind}/${name}': '${specDigest(spec)}',`),
+  );
+  return `// Generated from ${source} by \`npm run generate\`. Do not edit.
+
+export const policyVersion = ${version};
+
+/** Of the spec of every policy and binding of \`config/admission\`. */
+export const policyDigests: Readonly<Record<string, string>> = {
+${digests.join('\n')}
+};
 `;
 }
 

@@ -1,21 +1,5 @@
 import { isObject, type JsonObject } from '../../api/json.ts';
-
-/** The values that the API server fills in when a manifest does not have the field. */
-const defaults: JsonObject = {
-  matchPolicy: 'Equivalent',
-  namespaceSelector: {},
-  objectSelector: {},
-};
-
-/** Fields with which a policy that lacks them judges less, or otherwise. Kubernetes may add others, with defaults. */
-const decisive = new Set([
-  ...['matchConstraints', 'matchConditions', 'variables', 'validations', 'mutations', 'auditAnnotations'],
-  ...['paramKind', 'paramRef', 'matchResources', 'policyName', 'validationActions', 'failurePolicy'],
-  ...['resourceRules', 'excludeResourceRules', 'namespaceSelector', 'objectSelector', 'matchPolicy'],
-  ...['apiGroups', 'apiVersions', 'operations', 'resources', 'resourceNames', 'scope', 'reinvocationPolicy'],
-  ...['matchLabels', 'matchExpressions', 'selector', 'namespace', 'name', 'parameterNotFoundAction'],
-  ...['expression', 'message', 'messageExpression', 'reason', 'patchType', 'jsonPatch', 'applyConfiguration'],
-]);
+import { decisivePolicyFields, policySpecDefaults } from '../../api/policy-spec.ts';
 
 /**
  * The path of the first field in which a spec on the API server is not as shipped, or undefined. Every shipped field has
@@ -49,8 +33,10 @@ function objectDifference(shipped: JsonObject, live: unknown, path: string): str
 /** Keys of labels are not fields: each counts. */
 function counts(key: string, value: unknown, path: string): boolean {
   if (path.endsWith('.matchLabels')) return true;
-  if (!decisive.has(key)) return false;
-  return !Object.hasOwn(defaults, key) || specDifference(defaults[key], value) !== undefined;
+  if (!decisivePolicyFields.has(key)) return false;
+  return (
+    !Object.hasOwn(policySpecDefaults, key) || specDifference(policySpecDefaults[key], value) !== undefined
+  );
 }
 
 function firstOf(differences: readonly (() => string | undefined)[]): string | undefined {

@@ -1,0 +1,27 @@
+import type { CommandSpec, Context, Invocation } from '../context.ts';
+import { usage } from '../failure.ts';
+import { completionScript } from '../output/completion.ts';
+
+/** `commands`: all of them, this one too. */
+export const completion = (commands: () => readonly CommandSpec[]): CommandSpec => ({
+  name: 'completion',
+  summary: 'Prints a script with which your shell completes commands and options',
+  details: ['Names of targets and keys are not completed: the shell would send your key for each of them.'],
+  arguments: [{ name: 'shell', about: 'bash, zsh or fish.' }],
+  options: {},
+  examples: [
+    { about: 'In this bash', command: 'source <(latchkey completion bash)' },
+    {
+      about: 'In every fish',
+      command: 'latchkey completion fish > ~/.config/fish/completions/latchkey.fish',
+    },
+  ],
+  run: async (invocation: Invocation, context: Context) => {
+    const [shell = ''] = invocation.positionals;
+    const script = completionScript(shell, commands());
+    if (script === undefined)
+      throw usage(`there is no completion for ${JSON.stringify(shell)}`, 'Write bash, zsh or fish.');
+    context.stdout.write(script);
+    return undefined;
+  },
+});

@@ -1,0 +1,98 @@
+import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
+import { type CommandSpec, type Context, type Invocation, textOption } from '../context.ts';
+import { cachePlace, sourceVersion } from '../credential/cache.ts';
+import { execCredential } from '../credential/exec-credential.ts';
+import { fileOf, sourceOf } from '../credential/fast-path.ts';
+import { currentCredential, type Source } from '../credential/renewal.ts';
+import { childSource, keySource } from '../credential/sources.ts';
+import { trustSource } from '../exchange/trust-source.ts';
+import { usage } from '../failure.ts';
+import { Platform } from '../gateway/platform.ts';
+import { connectionOptions, findKey, noKey, readPlace } from '../session/connection.ts';
+import { readTTL } from '../session/durations.ts';
+
+export const credential: CommandSpec = {
+  name: 'credential',
+  summary: 'Gives kubectl and other Kubernetes clients a credential',
+  details: [
+    'Kubernetes clients run this command themselves: `latchkey kubeconfig` writes it into a kubeconfig. Its answer is an ExecCredential with a key.',
+    'The answer comes from a cache in which only you can read. With `--child-ttl` or `--trust` the key is renewed when a fifth of its life is left. One process renews, however many ask at once. If the gateway is away, the present key is used until its end.',
+  ],
+  arguments: [],
+  options: {
+    ...connectionOptions,
+    'child-ttl': {
+      type: 'string',
+      value: 'TIME',
+      about: 'Make a key below yours that lives so long, such as 15m, and give that.',
+    },
+    trust: {
+      type: 'string',
+      value: 'KEY',
+      about: 'Exchange the token of this pipeline or workload for a child of the access key KEY.',
+    },
+  },
+  examples: [
+    { about: 'Your own key', command: 'latchkey credential --base-url https://latchkey.example.com' },
+    {
+      about: 'A key for 15 minutes below it',
+      command: 'latchkey credential --base-url https://latchkey.example.com --child-ttl 15m',
+    },
+  ],
+  run,
+};
+
+async function run(invocation: Invocation, context: Context): Promise<undefined> {
+  const { session, ...place } = readPlace(invocation, context);
+  const info = context.env['KUBERNETES_EXEC_INFO'];
+  const ca = place.ca ?? authorityIn(info);
+  const platform = new Platform(defined({ baseURL: place.baseURL, ca }), context);
+  const ttl = textOption(invocation, 'child-ttl');
+  const trust = textOption(invocation, 'trust');
+  if (ttl !== undefined && trust !== undefined)
+    throw usage(
+      '--child-ttl and --trust exclude each other',
+      'What is exchanged lives as long as spec.exchange says.',
+    );
+  const request = defined({
+    baseURL: place.baseURL,
+    trust,
+    keyFile: textOption(invocation, 'key-file') ?? (context.env['LATCHKEY_ACCESS_KEY_FILE'] || undefined),
+    childTTL: ttl,
+  });
+  const source = sourceFor(
+    { platform, version: sourceVersion(fileOf(request, context)), ttl, trust },
+    () => findKey(invocation, context, session),
+    context,
+  );
+  const found = await currentCredential(source, cachePlace(sourceOf(request), context), context);
+  context.stdout.write(execCredential(found, info, context.now()));
+  return undefined;
+}
+
+interface Wanted {
+  readonly platform: Platform;
+  readonly version: string;
+  readonly ttl: string | undefined;
+  readonly trust: string | undefined;
+}
+
+function sourceFor(
+  { platform, version, ttl, trust }: Wanted,
+  find: () => string | undefined,
+  context: Context,
+): Source {
+  if (trust !== undefined) return trustSource(platform, trust, context);
+  const key = find();
+  if (key === undefined) throw noKey(platform.connection.baseURL);
+  return ttl === undefined
+    ? keySource(platform, key, version)
+    : childSource(platform, key, version, readTTL(ttl));
+}
+
+/** A kubeconfig with `provideClusterInfo` passes its authority on. */
+function authorityIn(info: string | undefined): string | undefined {
+  const { cluster } = asObject(asObject(parseJSON(info ?? ''))['spec']);
+  const data = asText(asObject(cluster)['certificate-authority-data']);
+  return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
+}

@@ -1,0 +1,122 @@
+import path from 'node:path';
+import { defined } from '../../api/json.ts';
+import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../context.ts';
+import { usage } from '../failure.ts';
+import type { Connection } from '../gateway/platform.ts';
+import { toYAML } from '../output/yaml.ts';
+import { connect, connectionOptions, readPlace } from '../session/connection.ts';
+import { readTTL } from '../session/durations.ts';
+import { homeOf } from '../session/places.ts';
+import { writePrivate } from '../session/private-file.ts';
+import { resolveTarget, type Target } from '../targets/targets.ts';
+
+export const kubeconfig: CommandSpec = {
+  name: 'kubeconfig',
+  summary: 'Writes a kubeconfig for a target, without a key in it',
+  details: [
+    'kubectl then asks `latchkey credential` for a key. It finds the command by its bare name, so that the allow list of a kuberc can name it.',
+    'Without `--merge` and `--file` the kubeconfig goes to standard output.',
+  ],
+  arguments: [
+    {
+      name: 'target',
+      about: 'platform, cluster/NAME, space/PROJECT/NAME, virtualcluster/PROJECT/NAME, or NAME.',
+    },
+  ],
+  options: {
+    ...connectionOptions,
+    merge: {
+      type: 'boolean',
+      about: 'Add it to the kubeconfig in use (KUBECONFIG, or ~/.kube/config), and make it current.',
+    },
+    file: { type: 'string', value: 'FILE', about: 'Add it to this file, and make it current there.' },
+    'child-ttl': {
+      type: 'string',
+      value: 'TIME',
+      about: 'kubectl gets a key below yours that lives so long, such as 15m.',
+    },
+    trust: { type: 'string', value: 'KEY', about: 'For pipelines: as in `latchkey credential`.' },
+  },
+  examples: [
+    { about: 'Print it', command: 'latchkey kubeconfig virtualcluster/demo/shop' },
+    {
+      about: 'kubectl uses it from now on',
+      command: 'latchkey kubeconfig cluster/staging --merge --child-ttl 15m',
+    },
+  ],
+  run,
+};
+
+async function run(invocation: Invocation, context: Context): Promise<undefined> {
+  const [wanted = ''] = invocation.positionals;
+  const ttl = textOption(invocation, 'child-ttl');
+  if (ttl !== undefined) readTTL(ttl);
+  const file = fileFor(invocation, context);
+  const { session: _, ...place } = readPlace(invocation, context);
+  const target = await resolveTarget(wanted, () => connect(invocation, context));
+  const document = kubeconfigFor(target, place, execArguments(invocation, place));
+  if (file === undefined) {
+    context.stdout.write(toYAML(document));
+    return undefined;
+  }
+  const { mergeKubeconfig } = await import('../kubeconfig/merge.ts');
+  writePrivate(file, mergeKubeconfig(file, document));
+  context.stderr.write(
+    `${file} has the context ${document['current-context']}, and uses it. Try: kubectl get namespaces\n`,
+  );
+  return undefined;
+}
+
+function fileFor(invocation: Invocation, { env }: Context): string | undefined {
+  const file = textOption(invocation, 'file');
+  if (!isOn(invocation, 'merge')) return file;
+  if (file !== undefined) throw usage('--merge and --file exclude each other', 'Give one of them.');
+  const first = (env['KUBECONFIG'] ?? '').split(path.delimiter).find((each) => each !== '');
+  return first ?? path.join(homeOf(env), '.kube', 'config');
+}
+
+function execArguments(invocation: Invocation, { baseURL }: Connection): readonly string[] {
+  const file = textOption(invocation, 'key-file');
+  const given = defined({
+    'base-url': baseURL,
+    'key-file': file === undefined ? undefined : path.resolve(file),
+    'child-ttl': textOption(invocation, 'child-ttl'),
+    trust: textOption(invocation, 'trust'),
+  });
+  return ['credential', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)])];
+}
+
+function kubeconfigFor(target: Target, { baseURL, ca }: Connection, args: readonly string[]) {
+  const name = `${target.name.replaceAll('/', '-')}@${new URL(baseURL).host}`;
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name,
+        cluster: {
+          server: `${baseURL}/kubernetes${target.path}`,
+          ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+        },
+      },
+    ],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [
+      {
+        name,
+        user: {
+          exec: {
+            apiVersion: 'client.authentication.k8s.io/v1',
+            command: 'latchkey',
+            args,
+            interactiveMode: 'IfAvailable',
+            provideClusterInfo: true,
+            installHint:
+              'This kubeconfig needs the command latchkey in your PATH: npm install --global latchkey',
+          },
+        },
+      },
+    ],
+    'current-context': name,
+  } as const;
+}

@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { cacheFolder } from '../session/places.ts';
+import { readPrivate, versionOf, writePrivate } from '../session/private-file.ts';
+
+// The way of most calls: it must load nothing but files, because every kubectl waits for it.
+
+/** What a cached credential was made of. Two of them never share a file. */
+export interface SourceName {
+  readonly baseURL: string;
+  /** `session`, `file:<path>` or `trust:<name>`. */
+  readonly from: string;
+  /** Seconds that a child key lives; absent: the key itself is used. */
+  readonly childTTL?: number;
+}
+
+/** A credential as it was made or read, with all that decides whether it is used again. */
+export interface Cached {
+  readonly source: string;
+  /** Of the file that it was read or derived from: a new login, or a rotated key, counts at once. */
+  readonly version: string;
+  readonly key: string;
+  /** Epoch milliseconds, as all of them. Absent: no end. */
+  readonly end?: number;
+  /** From then on another one is made. */
+  readonly renewAt?: number;
+  /** The gateway last accepted it then. */
+  readonly checked: number;
+  /** A renewal failed: not before then is the next one tried, while this one lives. */
+  readonly retryAt?: number;
+}
+
+type Surroundings = Parameters<typeof cacheFolder>[0];
+
+export interface CachePlace {
+  readonly file: string;
+  readonly source: string;
+}
+
+export function cachePlace({ baseURL, from, childTTL }: SourceName, context: Surroundings): CachePlace {
+  const source = JSON.stringify([baseURL, from, childTTL ?? 0]);
+  const host = baseURL.replace(/^https:\/\//, '').replaceAll(/[^\w.-]/g, '_');
+  return {
+    file: path.join(cacheFolder(context), `${host.slice(0, 60)}-${fingerprint(source)}.json`),
+    source,
+  };
+}
+
+/** FNV-1a. Who chooses the text is the one whose cache it is, and the whole text is compared besides. */
+function fingerprint(text: string): string {
+  let [low, high] = [0x811c9dc5, 0x01000193];
+  for (let index = 0; index < text.length; index += 1) {
+    low = Math.imul(low ^ text.charCodeAt(index), 0x01000193) >>> 0;
+    high = Math.imul(high ^ (low >>> 7) ^ text.charCodeAt(index), 0x85ebca6b) >>> 0;
+  }
+  return low.toString(16).padStart(8, '0') + high.toString(16).padStart(8, '0');
+}
+
+/** Undefined where there is none that can be read, or it is of something else. Throws a Failure for one that others may read. */
+export function readCache({ file, source }: CachePlace, platform: NodeJS.Platform): Cached | undefined {
+  const text = readPrivate(file, platform);
+  if (text === undefined) return undefined;
+  try {
+    const cached = JSON.parse(text) as Cached;
+    return cached.source === source && typeof cached.key === 'string' ? cached : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const writeCache = ({ file }: CachePlace, cached: Cached): void =>
+  writePrivate(file, JSON.stringify(cached));
+
+/** How long the gateway is not asked whether it still accepts a key. */
+export const checkEveryMs = 300_000;
+
+/** Whether a cached credential may be used as it is, without a word to the gateway. */
+export function isFresh(cached: Cached, version: string, now: number): boolean {
+  if (cached.version !== version) return false;
+  if (cached.end !== undefined && now >= cached.end) return false;
+  const isRenewalDue = cached.renewAt !== undefined && now >= cached.renewAt;
+  if (isRenewalDue && now >= (cached.retryAt ?? 0)) return false;
+  return now >= cached.checked && now - cached.checked < checkEveryMs;
+}
+
+/**
+ * Whether the same process asks once more. It would use what it has until the end that it was told, so it comes back because the
+ * gateway answered 401. Remembers that it asked.
+ */
+export function asksAgain({ file }: CachePlace, ppid: number, key: string): boolean {
+  const mark = `${ppid} ${fingerprint(key)}`;
+  const place = `${file}.last`;
+  try {
+    if (readFileSync(place, 'utf8') === mark) return true;
+  } catch {
+    // None has asked yet.
+  }
+  try {
+    writeFileSync(place, mark, { mode: 0o600 });
+  } catch {
+    // A cache that cannot be written is none.
+  }
+  return false;
+}
+
+/** Version of the file that a key is read from. */
+export const sourceVersion = (file: string | undefined): string =>
+  file === undefined ? '' : versionOf(file);

@@ -1,0 +1,63 @@
+import type { Context } from '../context.ts';
+import { sessionsFile } from '../session/sessions-file.ts';
+import { asksAgain, cachePlace, isFresh, readCache, sourceVersion } from './cache.ts';
+import { execCredential } from './exec-credential.ts';
+
+/** The options of `latchkey credential` that name what it is about. */
+export interface CredentialRequest {
+  readonly baseURL: string;
+  readonly trust?: string;
+  readonly keyFile?: string;
+  readonly childTTL?: string;
+}
+
+const names = {
+  '--base-url': 'baseURL',
+  '--trust': 'trust',
+  '--key-file': 'keyFile',
+  '--child-ttl': 'childTTL',
+} as const;
+
+/** Reads the words after `credential` as kubeconfigs have them; undefined for all others, which the whole program reads. */
+export function readRequest(words: readonly string[]): CredentialRequest | undefined {
+  const found: Partial<Record<(typeof names)[keyof typeof names], string>> = {};
+  for (let index = 0; index < words.length; index += 2) {
+    const [name = '', value] = [words[index], words[index + 1]];
+    if (!Object.hasOwn(names, name) || value === undefined) return undefined;
+    found[names[name as keyof typeof names]] = value;
+  }
+  return found.baseURL === undefined ? undefined : (found as CredentialRequest);
+}
+
+/**
+ * The credential in the cache, where it may be used as it is. Undefined: the whole program has to look. It loads no network, because
+ * that takes longer than all the rest.
+ */
+export function answerFromCache(
+  words: readonly string[],
+  context: Pick<Context, 'env' | 'platform' | 'ppid' | 'now'>,
+): string | undefined {
+  const request = readRequest(words);
+  const { env, platform, ppid } = context;
+  if (request === undefined || env['LATCHKEY_ACCESS_KEY'] || env['LATCHKEY_ACCESS_KEY_FILE'])
+    return undefined;
+  const file = fileOf(request, context);
+  const place = cachePlace(sourceOf(request), context);
+  const cached = readCache(place, platform);
+  if (cached === undefined || !isFresh(cached, sourceVersion(file), context.now())) return undefined;
+  const info = env['KUBERNETES_EXEC_INFO'];
+  // Without it no client asks, but a person.
+  if (info !== undefined && asksAgain(place, ppid, cached.key)) return undefined;
+  return execCredential(cached, info, context.now());
+}
+
+export function sourceOf({ baseURL, trust, keyFile, childTTL }: CredentialRequest) {
+  const from = trust !== undefined ? `trust:${trust}` : keyFile !== undefined ? `file:${keyFile}` : 'session';
+  return childTTL === undefined ? { baseURL, from } : { baseURL, from, childTTL: Number(childTTL) };
+}
+
+/** The file whose key is used, or made children of. */
+export const fileOf = (
+  { trust, keyFile }: CredentialRequest,
+  context: Pick<Context, 'env' | 'platform'>,
+): string | undefined => (trust === undefined ? (keyFile ?? sessionsFile(context)) : undefined);

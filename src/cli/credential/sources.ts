@@ -1,0 +1,72 @@
+import { parseInstant } from '../../api/instant.ts';
+import { asObject, asText, defined } from '../../api/json.ts';
+import { apiVersion } from '../../api/names.ts';
+import { Failure } from '../failure.ts';
+import type { Platform } from '../gateway/platform.ts';
+import type { Obtained, Source } from './renewal.ts';
+
+/** Of each question, so that one renewal is over before its lock is taken for dead. */
+const timeoutMs = 4_000;
+const checkMs = 3_000;
+
+/** The key that the holder has, as it is. It has the end that the gateway says. */
+export function keySource(platform: Platform, key: string, version: string): Source {
+  return {
+    version,
+    isRenewable: false,
+    isAccepted: async (checked) => await isAccepted(platform, checked),
+    obtain: async () => {
+      const self = asObject((await platform.self({ key, timeoutMs }))['status']);
+      return defined({ key, end: parseInstant(self['expirationTimestamp']) });
+    },
+  };
+}
+
+/** A short-lived key below the one that the holder has: that one never leaves this machine but to make it. */
+export function childSource(platform: Platform, parent: string, version: string, ttl: number): Source {
+  return {
+    version,
+    isRenewable: true,
+    isAccepted: async (checked) => await isAccepted(platform, checked),
+    obtain: async () => await makeChild(platform, parent, ttl),
+  };
+}
+
+async function makeChild(platform: Platform, parent: string, ttl: number): Promise<Obtained> {
+  const self = asObject((await platform.self({ key: parent, timeoutMs }))['status']);
+  const name = asText(self['accessKey']);
+  if (name === undefined)
+    throw new Failure(
+      'usage',
+      'only an access key makes child keys, and this is another credential',
+      'Leave `--child-ttl` out, or use an access key.',
+    );
+  const body = {
+    apiVersion,
+    kind: 'OwnedAccessKey',
+    metadata: { generateName: `${name.slice(0, 40).replace(/[^a-z0-9]+$/, '')}-cli-` },
+    // Keys of this type are deleted some time after their end.
+    spec: { accessKey: name, ttl, type: 'Login', displayName: 'Made by latchkey credential' },
+  };
+  const made = await platform.own('ownedaccesskeys', { method: 'POST', body, key: parent, timeoutMs });
+  const { key } = asObject(made['spec']);
+  if (typeof key !== 'string') throw new Failure('failure', 'the gateway made no key', 'Try again.');
+  const created = parseInstant(asObject(made['metadata'])['creationTimestamp']);
+  const ends = [
+    created === undefined ? undefined : created + ttl * 1_000,
+    parseInstant(self['expirationTimestamp']),
+  ];
+  const known = ends.filter((end) => end !== undefined);
+  return defined({ key, end: known.length === 0 ? undefined : Math.min(...known) });
+}
+
+/** Throws a Failure where no answer comes. */
+export async function isAccepted(platform: Platform, key: string): Promise<boolean> {
+  try {
+    await platform.self({ key, timeoutMs: checkMs });
+    return true;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'unauthenticated') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,24 @@
+import { asObject, asText, type JsonObject, parseJSON } from '../../api/json.ts';
+import { Failure, type FailureKind, printable } from '../failure.ts';
+import { type Asked, readAnswer } from '../gateway/answers.ts';
+import type { Answer } from '../gateway/transport.ts';
+
+/** By the error of RFC 6749 and RFC 8693. */
+const fixes: Readonly<Record<string, readonly [FailureKind, string]>> = {
+  invalid_grant: [
+    'unauthenticated',
+    'The events of the access key say more to its owner. A token is good for one exchange.',
+  ],
+  invalid_request: ['usage', 'Check the name in `--trust`, and that the token is whole.'],
+  invalid_target: ['notFound', 'Check the name in `--trust`: it is an access key with `spec.exchange`.'],
+  unsupported_grant_type: ['failure', 'This gateway takes no tokens: its settings name no issuer.'],
+  unauthorized_client: ['forbidden', 'Ask who runs the gateway to let this issuer in.'],
+};
+
+/** The answer to an exchange. Throws a Failure. */
+export function readExchangeAnswer(answer: Answer, asked: Asked): JsonObject {
+  const { error, error_description: description } = asObject(parseJSON(answer.text));
+  if (answer.status < 400 || typeof error !== 'string') return readAnswer(answer, asked);
+  const [kind, fix] = fixes[error] ?? ['failure', 'Try again; if it stays so, ask who runs the gateway.'];
+  throw new Failure(kind, printable(asText(description) ?? `the exchange was refused: ${error}`), fix);
+}

@@ -1,0 +1,129 @@
+import { asObject, asText, asTexts, parseJSON } from '../../api/json.ts';
+import { type Context, type Invocation, type OptionSpec, textOption } from '../context.ts';
+import { Failure, usage } from '../failure.ts';
+import type { Platform } from '../gateway/platform.ts';
+
+export const providerOptions = {
+  issuer: {
+    type: 'string',
+    value: 'URL',
+    about: 'The provider, where the gateway does not name it (LATCHKEY_LOGIN_ISSUER).',
+  },
+  'client-id': {
+    type: 'string',
+    value: 'ID',
+    about: 'This command at the provider (LATCHKEY_LOGIN_CLIENT_ID).',
+  },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+/** Where people log in. */
+export interface Provider {
+  readonly issuer: string;
+  readonly clientID: string;
+  readonly authorizationEndpoint?: string | undefined;
+  readonly deviceEndpoint?: string | undefined;
+  readonly tokenEndpoint: string;
+  /** Whether its answers name it (RFC 9207), so that those of another one are refused. */
+  readonly namesItself: boolean;
+}
+
+type Surroundings = Pick<Context, 'env' | 'send' | 'signal'>;
+
+/** The provider that the gateway trusts. Throws a Failure. */
+export async function findProvider(
+  invocation: Invocation,
+  gateway: Platform,
+  context: Surroundings,
+): Promise<Provider> {
+  const { env } = context;
+  const given = {
+    issuer: textOption(invocation, 'issuer') ?? (env['LATCHKEY_LOGIN_ISSUER'] || undefined),
+    clientID: textOption(invocation, 'client-id') ?? (env['LATCHKEY_LOGIN_CLIENT_ID'] || undefined),
+  };
+  const named = given.issuer !== undefined && given.clientID !== undefined ? {} : await askGateway(gateway);
+  const issuer = given.issuer ?? named.issuer;
+  const clientID = given.clientID ?? named.clientID;
+  if (issuer === undefined || clientID === undefined)
+    throw usage(
+      `${gateway.connection.baseURL} has no provider to log in at`,
+      'Ask for a key and run `latchkey login --with-key < key-file`, or give `--issuer` and `--client-id`.',
+    );
+  return await readProvider(issuer, clientID, context);
+}
+
+/** By RFC 9728. */
+async function askGateway(
+  gateway: Platform,
+): Promise<{ issuer?: string | undefined; clientID?: string | undefined }> {
+  const { status, text } = await gateway.send('/.well-known/oauth-protected-resource', { timeoutMs: 10_000 });
+  if (status !== 200) return {};
+  const document = asObject(parseJSON(text));
+  return {
+    issuer: asTexts(document['authorization_servers'])[0],
+    clientID: asText(document['latchkey_client_id']),
+  };
+}
+
+async function readProvider(
+  issuer: string,
+  clientID: string,
+  { send, signal }: Surroundings,
+): Promise<Provider> {
+  const base = secureURL(issuer, 'the provider').href.replace(/\/$/, '');
+  const url = `${base}/.well-known/openid-configuration`;
+  const { status, text } = await send({
+    ...{ method: 'GET', url, headers: { accept: 'application/json' }, timeoutMs: 10_000, signal },
+  });
+  const document = asObject(parseJSON(text));
+  const tokenEndpoint = asText(document['token_endpoint']);
+  if (status !== 200 || tokenEndpoint === undefined)
+    throw new Failure(
+      'unavailable',
+      `${issuer} does not say how to log in (it answers ${status})`,
+      'Check the issuer.',
+    );
+  if (document['issuer'] !== issuer)
+    throw new Failure(
+      'usage',
+      `${issuer} calls itself ${JSON.stringify(document['issuer'])}`,
+      'Give the issuer in exactly that form.',
+    );
+  return {
+    issuer,
+    clientID,
+    tokenEndpoint: secureURL(tokenEndpoint, 'the provider').href,
+    authorizationEndpoint: asText(document['authorization_endpoint']),
+    deviceEndpoint: asText(document['device_authorization_endpoint']),
+    namesItself: document['authorization_response_iss_parameter_supported'] === true,
+  };
+}
+
+/** Throws a Failure. */
+export function secureURL(text: string, owner: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol === 'https:') return url;
+  throw usage(
+    `${owner} has the address ${JSON.stringify(text)}, which does not begin with https://`,
+    'Ask who runs it.',
+  );
+}
+
+/** Asks the provider for something by a form. */
+export async function postForm(
+  url: string,
+  form: Readonly<Record<string, string>>,
+  { send, signal }: Pick<Context, 'send' | 'signal'>,
+) {
+  const { status, text } = await send({
+    method: 'POST',
+    url,
+    headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(form).toString(),
+    timeoutMs: 15_000,
+    signal,
+  });
+  return { status, body: asObject(parseJSON(text)) };
+}
+
+export const noToken = (): Failure =>
+  new Failure('failure', 'the provider gave no id_token', 'This client must be allowed the scope openid.');
