@@ -87,6 +87,12 @@ export const tokenReviews: Resource = {
   kind: 'TokenReview',
   namespaced: false,
 };
+/** The rules of the user who asks, in one namespace. */
+export const selfSubjectRulesReviews: Resource = {
+  ...subjectAccessReviews,
+  plural: 'selfsubjectrulesreviews',
+  kind: 'SelfSubjectRulesReview',
+};
 /** Which server answers for a version of a group. */
 export const apiServices: Resource = {
   group: 'apiregistration.k8s.io',

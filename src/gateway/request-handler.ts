@@ -9,8 +9,10 @@ import type { Exchange, PublicContext } from './endpoints/shared/endpoint.ts';
 import { authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
 import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts';
+import { isExtendedRead } from './gate/extended-reads.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
+import { isTargetRead } from './gate/target-reads.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import { impersonates } from './proxy/request-headers.ts';
 import type { Targets } from './proxy/targets.ts';
@@ -104,7 +106,9 @@ export class RequestHandler {
       namespace: asked.namespace || anyNamespace,
       isPlatform: asked.target.kind === 'management',
     };
-    const denial = findDenial(sender.verdict, asked, anyPlace);
+    // Reads of targets are answered with those that the scopes name.
+    const isNarrowed = isTargetRead(asked) && !isExtendedRead(asked);
+    const denial = isNarrowed ? undefined : findDenial(sender.verdict, asked, anyPlace);
     return denial ?? this.#enter(exchange, { asked, sender, audit });
   }
 

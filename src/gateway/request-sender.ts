@@ -149,7 +149,8 @@ export class RequestSender {
     };
     const callbacks: (() => void)[] = [];
     const onOver = (callback: () => void) => void callbacks.push(callback);
-    const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver };
+    const passOn = () => forward(withTunnel(forwarding, sending));
+    const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver, passOn };
     const over = () => {
       for (const callback of callbacks) callback();
     };

@@ -64,7 +64,7 @@ async function run(invocation: Invocation, context: Context): Promise<number> {
   const verdicts =
     key === '-'
       ? [await askGateway(invocation, context, asked)]
-      : await explainChain(await chainOf(connect(invocation, context), key), asked);
+      : explainChain(await chainOf(connect(invocation, context), key), asked);
   const allowed = verdicts.every((verdict) => verdict.allowed);
   if (form === 'json') context.stdout.write(`${JSON.stringify({ allowed, verdicts }, null, 2)}\n`);
   else if (form === 'yaml') context.stdout.write(toYAML({ allowed, verdicts }));

@@ -15,6 +15,7 @@ import { extendedInstances } from './projects/extended-instances.ts';
 import { narrowedList } from './projects/narrowed-lists.ts';
 import { projectEndpoints } from './projects/projects.ts';
 import { spaceNamespace } from './projects/space-namespace.ts';
+import { targetReads } from './projects/target-reads.ts';
 import { answerReview, tokenReviews } from './reviews.ts';
 import { selves } from './selves.ts';
 import {
@@ -84,7 +85,11 @@ export class Endpoints {
   /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */
   findOnPlatform(asked: ResolvedRequest, verdict: Verdict): Endpoint | undefined {
     const narrowed = narrowedList(verdict, asked, this.#services);
-    return extendedInstances(asked, this.#services, narrowed) ?? narrowed;
+    return (
+      extendedInstances(asked, this.#services, narrowed) ??
+      targetReads(asked, this.#services, narrowed) ??
+      narrowed
+    );
   }
 
   /** `path` is that below the base URL, with the query. */

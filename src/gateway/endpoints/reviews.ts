@@ -11,6 +11,7 @@ import { maxCredentialBytes } from '../gate/authenticate.ts';
 import { explainDenial } from '../gate/authorise.ts';
 import { readBearer } from '../gate/bearer.ts';
 import { isOwnRequest } from '../gate/own-objects.ts';
+import { isTargetRead } from '../gate/target-reads.ts';
 import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
@@ -71,6 +72,9 @@ async function answerAccess(
   // A review may leave the version out.
   if (question !== undefined && isOwnRequest({ ...question, apiVersion: version }, sender.verdict))
     return sendVerdict(review, read.spec, { allowed: true, reason: ownObjects });
+  // Everyone may send one: it shows the targets that they may use.
+  if (question !== undefined && question.verb !== 'get' && isTargetRead({ ...question, apiVersion: version }))
+    return sendVerdict(review, read.spec, { allowed: true, reason: usableTargets });
   const reason = question && explainDenial(sender.verdict, question, place);
   const project = question === undefined ? undefined : projectIn(question);
   if (reason === undefined && project !== undefined)
@@ -105,6 +109,7 @@ async function answerAboutProject(
 }
 
 const ownObjects = 'the gateway serves your own objects';
+const usableTargets = 'the gateway shows the targets that you may use';
 
 function sendVerdict(review: EndpointRequest, spec: JsonObject, status: object): void {
   const kind = 'SelfSubjectAccessReview';

@@ -421,7 +421,7 @@ describe('a scope', () => {
       'roles in projects',
       { roles: [{ role: 'platform-cli', projects: [here] }] },
       `/management${instances}`,
-      `/management${clusters}`,
+      `/management${clusters}/a`,
     ],
     [
       '2.6-9',

@@ -6,8 +6,8 @@ import type { AccessQuestion } from '../../../platform/access-review.ts';
 import { authorise } from '../../../scope/gate/authorise.ts';
 import { narrowQuery } from '../../../scope/gate/narrow-query.ts';
 import { narrowingOf } from '../../../scope/gate/narrowing.ts';
-import { apiPrefix, formatTarget, type RequestTarget } from '../../../scope/request-path.ts';
-import { type ResolvedRequest, resolveRequest } from '../../../scope/requests/resolve-request.ts';
+import type { RequestTarget } from '../../../scope/request-path.ts';
+import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
 import { explainDenial } from '../../gate/authorise.ts';
 import { aboutProjects, isExtendedRead } from '../../gate/extended-reads.ts';
 import { forward } from '../../proxy/forward.ts';
@@ -24,6 +24,7 @@ import { readAccept } from '../shared/list-options.ts';
 import { answerFailure, Refusal, refuse, sendObject } from '../shared/reply.ts';
 import { tooManyBytes } from '../shared/request-body.ts';
 import { findProjects, type Project } from './project-rights.ts';
+import { isTargetInScope } from './target-scope.ts';
 
 /** Bytes of one answer: some thousand instances. */
 const ofList = 2 ** 23;
@@ -131,9 +132,6 @@ type Services = Pick<EndpointServices, 'targetRecords' | 'permissions'>;
 
 /** Of one answer. Who may use all instances of a namespace, or all there are, needs one question for them. */
 const maxAsked = 500;
-/** Stands for the namespace that a space is: a look at what there is takes any. */
-const anyPlace = { namespace: 'any', isPlatform: true } as const;
-
 /** Whether the sender of a request may enter instances of one kind: the same as at the gate, when it enters one of them. */
 class InstanceUses {
   readonly #request: Pick<EndpointRequest, 'sender'>;
@@ -160,7 +158,11 @@ class InstanceUses {
 
   async isAllowed(namespace: string, name: string): Promise<boolean> {
     const project = this.#services.targetRecords.findProject(namespace);
-    if (project === undefined || !this.#isInScope(this.#targetOf(project, name))) return false;
+    if (
+      project === undefined ||
+      !isTargetInScope(this.#request.sender.verdict, this.#targetOf(project, name))
+    )
+      return false;
     return (
       (await this.#mayUse('', '')) ||
       (await this.#mayUse(namespace, '')) ||
@@ -172,17 +174,6 @@ class InstanceUses {
     return this.#resource === spaceInstances.plural
       ? { kind: 'space', project, space: name }
       : { kind: 'virtualCluster', project, virtualCluster: name };
-  }
-
-  /** Whether its scopes let it see what there is in that target. */
-  #isInScope(target: RequestTarget): boolean {
-    const path = formatTarget(target);
-    if (path === undefined) return false;
-    const request = resolveRequest({
-      ...{ method: 'GET', target: `${apiPrefix}${path}/version`, contentType: undefined },
-    });
-    if ('problem' in request) return false;
-    return authorise({ gates: this.#request.sender.verdict.gates, request, place: anyPlace }).allowed;
   }
 
   async #mayUse(namespace: string, name: string): Promise<boolean> {

@@ -352,10 +352,11 @@ describe('instances with extended=true', () => {
     ['with another value', `GET ${path}?extended=1`, 'application/json'],
     ['of another kind', 'GET /clusters?extended=true', 'application/json'],
     ['in a table', `GET ${path}?extended=true`, 'application/json;as=Table;v=v1;g=meta.k8s.io'],
-  ])('%s pass unchanged', async (_, line, accept) => {
-    const { send, asked } = await start({ behaviour: listed });
+  ])('%s pass unchanged for a user who may list them', async (_, line, accept) => {
+    const rights = ['virtualclusterinstances', 'clusters'].map((plural) => `list ${plural} /`);
+    const { send, asked } = await start({ behaviour: listed, rights });
     expect((await send(line, accept)).body).toEqual(list);
-    expect(asked).toEqual([]);
+    expect(asked.filter((question) => question.startsWith('use '))).toEqual([]);
   });
 });
 
@@ -417,9 +418,6 @@ describe('a list of instances of all namespaces with extended=true', () => {
   it.each<[string, Record<string, unknown>, string, string]>([
     ['a table', { projects: [{ project: 'red' }] }, line, 'application/json;as=Table;v=v1;g=meta.k8s.io'],
     ['protobuf', { projects: [{ project: 'red' }] }, line, 'application/vnd.kubernetes.protobuf'],
-    ['a watch', { projects: [{ project: 'red' }] }, `${line}&watch=true`, 'application/json'],
-    ['another kind', { projects: [{ project: '*' }] }, 'GET /clusters?extended=true', 'application/json'],
-    ['the second value', { projects: [{ project: '*' }] }, line.replace('=', '=false&extended='), '*/*'],
     ['a virtual cluster', { virtualClusters: [{ project: 'red', virtualCluster: 'shop' }] }, line, '*/*'],
     ['a scope without projects', { clusters: [{ cluster: '*' }] }, line, 'application/json'],
     ['an empty scope', {}, line, 'application/json'],
@@ -428,6 +426,16 @@ describe('a list of instances of all namespaces with extended=true', () => {
     const { send, seen } = await start({ rights: seesAll, scope, behaviour: answering(200, { items: [] }) });
     const { status: code, body } = await send(sent, accept);
     expect([code, body.message]).toEqual([403, expect.stringContaining('the scope of OwnedAccessKey "ci"')]);
+    expect(seen).toEqual([]);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['a watch', { projects: [{ project: 'red' }] }, `${line}&watch=true`],
+    ['another kind', { projects: [{ project: '*' }] }, 'GET /clusters?extended=true'],
+    ['the second value', { projects: [{ project: '*' }] }, line.replace('=', '=false&extended=')],
+  ])('sends %s that the scope refuses not on: the user sees the usable ones', async (_, scope, sent) => {
+    const { send, seen } = await start({ rights: seesAll, scope, behaviour: answering(200, { items: [] }) });
+    await send(sent);
     expect(seen).toEqual([]);
   });
 

@@ -13,6 +13,7 @@ import type {
 } from '../../../platform/targets/target-record.ts';
 import { authorise } from '../../../scope/gate/authorise.ts';
 import { forward } from '../../proxy/forward.ts';
+import { ageOf } from '../shared/age.ts';
 import {
   type Endpoint,
   type EndpointRequest,
@@ -127,25 +128,11 @@ function tableOf(found: readonly Project[], request: EndpointRequest): JsonObjec
   const included = queryOf(request).get('includeObject');
   const rows = found.map((project) => {
     const object = toObject(project);
-    const cells = [project.name, project.namespace, ageOf(project, request.clock.now())];
+    const cells = [project.name, project.namespace, ageOf(project.created, request.clock.now())];
     const shown = included === 'Object' ? object : metadataOf(object);
     return defined({ cells, object: included === 'None' ? undefined : shown });
   });
   return { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: {}, columnDefinitions, rows };
-}
-
-/** As short as in the tables of the API server. */
-function ageOf({ created }: Project, now: number): string {
-  const seconds = Math.max(0, Math.floor((now - Date.parse(created)) / 1_000));
-  if (Number.isNaN(seconds)) return '<unknown>';
-  const units = [
-    ['s', 1, 120],
-    ['m', 60, 180],
-    ['h', 3_600, 48],
-    ['d', 86_400, 730],
-  ] as const;
-  const [unit, length] = units.find(([, each, max]) => seconds < each * max) ?? ['y', 31_536_000];
-  return `${Math.floor(seconds / length)}${unit}`;
 }
 
 type InstanceRecord = SpaceInstanceRecord | VirtualClusterInstanceRecord;

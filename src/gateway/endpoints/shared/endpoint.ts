@@ -36,6 +36,8 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly onOver: (callback: () => void) => void;
   /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;
+  /** Passes the request on as it came, as if no endpoint were there. */
+  readonly passOn: () => void;
   /** Answers with an error of the gateway that no failure led to. */
   readonly refuse: (answer: ErrorAnswer) => void;
 }
@@ -106,7 +108,10 @@ export interface EndpointServices {
   readonly changes: RecentChanges;
   /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
-  readonly targetRecords: Pick<TargetRecords, 'instances' | 'spaces' | 'projects' | 'findProject' | 'known'>;
+  readonly targetRecords: Pick<
+    TargetRecords,
+    'instances' | 'spaces' | 'clusters' | 'projects' | 'findProject' | 'known'
+  >;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: IssuerDocumentSource;

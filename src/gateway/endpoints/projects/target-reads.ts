@@ -1,0 +1,194 @@
+import { asObject, isObject, type JsonObject } from '../../../api/json.ts';
+import { apiVersion } from '../../../api/names.ts';
+import type { Resource } from '../../../api/resources.ts';
+import { type KubeObject, keyOf } from '../../../kube/object.ts';
+import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
+import { explainDenial } from '../../gate/authorise.ts';
+import { isTargetRead } from '../../gate/target-reads.ts';
+import { warningOf } from '../../server/warning.ts';
+import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import {
+  type AcceptedForm,
+  checkListOptions,
+  fieldFilter,
+  labelFilter,
+  metadataOf,
+  type ObjectFilter,
+  readAccept,
+} from '../shared/list-options.ts';
+import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
+import { targetTable } from './target-table.ts';
+import { watchTargets } from './target-watch.ts';
+import { targetResources, UsableTargets } from './usable-targets.ts';
+
+/**
+ * A get, a list or a watch of targets. Who may send it to the API server gets its answer. All others see the targets that they may use
+ * and that their scope names. Undefined for every other request.
+ */
+export function targetReads(
+  asked: ResolvedRequest,
+  services: EndpointServices,
+  plain: Endpoint | undefined,
+): Endpoint | undefined {
+  const resource = isTargetRead(asked) ? targetResources.get(asked.resource) : undefined;
+  if (resource === undefined) return undefined;
+  return async (request) => {
+    try {
+      if (await mayRead(request, services)) return await (plain ?? passOn)(request);
+      await answer(request, services, resource);
+    } catch (error) {
+      answerFailure(request, error as Error);
+    }
+  };
+}
+
+const passOn: Endpoint = async (request) => request.passOn();
+
+/** As the request stands: by its scopes, and by RBAC. */
+async function mayRead(
+  { sender, asked }: EndpointRequest,
+  { permissions }: EndpointServices,
+): Promise<boolean> {
+  if (explainDenial(sender.verdict, asked, { isPlatform: true }) !== undefined) return false;
+  const { verb, resource, namespace, name } = asked;
+  return await permissions.isAllowed(sender.verdict.identity, { verb, resource, namespace, name });
+}
+
+async function answer(
+  request: EndpointRequest,
+  services: EndpointServices,
+  resource: Resource,
+): Promise<void> {
+  const { asked } = request;
+  const form = readAccept(request.request.headers.accept) ?? refuse('ERR_NOT_ACCEPTABLE', {});
+  const usable = new UsableTargets(request, services, resource);
+  if (asked.verb === 'watch') return await watchTargets(request, services, { resource, form, usable });
+  if (asked.verb === 'list') return await sendList(request, services, { resource, form, usable });
+  if (!(await usable.includes(keyOf(asked)))) return refuseGet(request);
+  const [found] = (await readPage(services, resource, ofOne(asked))).items;
+  // It has gone since: the API server says so, to who may use it.
+  if (found === undefined) return request.passOn();
+  const object = asJSON(found);
+  const included = queryOf(request).get('includeObject');
+  if (form.isTable)
+    return sendObject(
+      request,
+      200,
+      targetTable([object], { plural: resource.plural, included, now: request.clock.now() }),
+    );
+  sendObject(request, 200, form.isMetadata ? metadataOf(object) : object);
+}
+
+/** With the scope as the reason where that says no, and else as the API server has it. */
+function refuseGet(request: EndpointRequest): void {
+  const problem = explainDenial(request.sender.verdict, request.asked, { isPlatform: true });
+  if (problem !== undefined) refuse('ERR_SCOPE', { problem });
+  request.passOn();
+}
+
+export interface TargetQuestion {
+  readonly resource: Resource;
+  readonly form: AcceptedForm;
+  readonly usable: UsableTargets;
+}
+
+/** Of an answer of the API server: 2,000 targets come in eight, and others have turns in between. */
+const pageSize = 250;
+
+async function sendList(
+  request: EndpointRequest,
+  services: EndpointServices,
+  { resource, form, usable }: TargetQuestion,
+): Promise<void> {
+  const query = queryOf(request);
+  const selects = readSelectors(query);
+  const { namespace } = request.asked;
+  const keys = await usable.find(namespace);
+  const found: JsonObject[] = [];
+  let page: Page = { items: [], resourceVersion: '', next: '' };
+  do {
+    const limit = keys.size === 0 ? 1 : pageSize;
+    page = await readPage(services, resource, { namespace, limit, continue: page.next });
+    for (const item of page.items) {
+      const object = asJSON(item);
+      if (keys.has(keyOf(item.metadata)) && selects(object)) found.push(object);
+    }
+    await request.turn();
+  } while (page.next !== '' && keys.size > 0);
+  const metadata = { resourceVersion: page.resourceVersion };
+  const headers = usable.isCutShort ? { warning: warningOf(cutShort) } : {};
+  sendObject(request, 200, listOf(found, { resource, form, metadata, request }), headers);
+}
+
+const cutShort =
+  'there are too many targets to ask about each of them: some that you may use are missing; ask for one project';
+
+interface ListParts extends Pick<TargetQuestion, 'resource' | 'form'> {
+  readonly metadata: JsonObject;
+  readonly request: EndpointRequest;
+}
+
+function listOf(found: readonly JsonObject[], { resource, form, metadata, request }: ListParts): JsonObject {
+  const included = queryOf(request).get('includeObject');
+  const { plural } = resource;
+  if (form.isTable) return targetTable(found, { plural, included, now: request.clock.now(), metadata });
+  if (!form.isMetadata) return { kind: `${resource.kind}List`, apiVersion, metadata, items: found };
+  const items = found.map(metadataOf);
+  return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items };
+}
+
+/** Throws a Refusal. All comes in one page, whatever limit is asked for. */
+function readSelectors(query: URLSearchParams): ObjectFilter {
+  checkListOptions(query, false);
+  if ((query.get('continue') ?? '') !== '') refuse('ERR_QUERY', { problem: 'this list has one page' });
+  const ofLabels = labelFilter(query.get('labelSelector') ?? '');
+  if (ofLabels === undefined) return refuse('ERR_QUERY', { problem: 'labelSelector cannot be read' });
+  const ofFields = fieldFilter(query.get('fieldSelector') ?? '', selectable);
+  if (ofFields === undefined)
+    return refuse('ERR_QUERY', {
+      problem: 'fieldSelector names another field than metadata.name and metadata.namespace',
+    });
+  return (object) => ofLabels(object) && ofFields(object);
+}
+
+const selectable: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
+
+interface Page {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+  readonly next: string;
+}
+
+interface Selection {
+  readonly namespace: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+/** As the account that watches all targets: it may list them, and get none by name. */
+export async function readPage(
+  { reader }: Pick<EndpointServices, 'reader'>,
+  resource: Resource,
+  { namespace, continue: next = '', ...more }: Selection,
+): Promise<Page> {
+  const { items, metadata } = await reader.list<KubeObject>(resource, {
+    ...more,
+    ...(namespace === '' ? {} : { namespace }),
+    ...(next === '' ? {} : { continue: next }),
+  });
+  return { items, resourceVersion: metadata.resourceVersion, next: metadata.continue ?? '' };
+}
+
+export const ofOne = ({
+  namespace,
+  name,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+}): Selection => ({
+  namespace,
+  fieldSelector: `metadata.name=${name}`,
+});
+
+export const asJSON = (object: KubeObject): JsonObject => (isObject(object) ? object : asObject(object));

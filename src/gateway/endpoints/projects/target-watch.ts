@@ -1,0 +1,225 @@
+import { asObject, asText, defined, type JsonObject } from '../../../api/json.ts';
+import type { ObjectEvent } from '../../../kube/client/watch-stream.ts';
+import type { Timer } from '../../../kube/clock.ts';
+import { isNewerVersion, keyOf, parseKey } from '../../../kube/object.ts';
+import { collectionPath } from '../../../kube/resource-path.ts';
+import { leaveRest } from '../../server/error-answer.ts';
+import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import { checkListOptions, metadataOf } from '../shared/list-options.ts';
+import { refuse } from '../shared/reply.ts';
+import type { TargetQuestion } from './target-reads.ts';
+import { targetTable } from './target-table.ts';
+
+type Services = Pick<EndpointServices, 'reader'>;
+
+/** Rights change without an event about a target, milliseconds. */
+const recheckMs = 15_000;
+/** The API server sends bookmarks more often than that. */
+const idleMs = 150_000;
+const maxLineBytes = 2 ** 24;
+/** Seconds. */
+const maxSeconds = 3_600;
+/** Of all users: each is one more watch at the API server. */
+const maxWatches = 200;
+let underway = 0;
+
+/** Sends the changes of the targets that the sender may use, until they leave or the credential ends. Throws before that. */
+export async function watchTargets(
+  request: EndpointRequest,
+  services: Services,
+  question: TargetQuestion,
+): Promise<void> {
+  checkListOptions(queryOf(request), true);
+  if (underway >= maxWatches) refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
+  underway += 1;
+  try {
+    await new TargetWatch(request, services, question).run();
+  } finally {
+    underway -= 1;
+  }
+}
+
+class TargetWatch {
+  readonly #request: EndpointRequest;
+  readonly #services: Services;
+  readonly #question: TargetQuestion;
+  readonly #query: URLSearchParams;
+  /** Metadata of those that the client knows, by key. */
+  readonly #shown = new Map<string, JsonObject>();
+  readonly #end = new AbortController();
+  /** Work of events and of looks at rights, one after the other. */
+  #last: Promise<void> = Promise.resolve();
+  /** Of the newest event: an end that the API server does not know of happens then. */
+  #version = '';
+  #timer: Timer | undefined;
+
+  constructor(request: EndpointRequest, services: Services, question: TargetQuestion) {
+    this.#request = request;
+    this.#services = services;
+    this.#question = question;
+    this.#query = queryOf(request);
+  }
+
+  async run(): Promise<void> {
+    const { response } = this.#request;
+    const stop = () => this.#end.abort();
+    response.once('close', stop);
+    const connection = this.#services.reader.overOneConnection();
+    this.#recheckLater();
+    try {
+      await this.#rememberListed();
+      const { resource } = this.#question;
+      const path = collectionPath(resource, this.#request.asked.namespace);
+      const options = { signal: this.#end.signal, idleMs, maxLineBytes, onOpen: () => this.#begin() };
+      for await (const event of connection.watch(path, this.#upstreamQuery(), options)) {
+        if (event.type === 'ERROR') return await this.#write('ERROR', asObject(event.object));
+        await this.#inOrder(() => this.#onEvent(event));
+      }
+    } catch (error) {
+      if (!this.#end.signal.aborted && !response.headersSent) throw error;
+    } finally {
+      this.#timer?.cancel();
+      stop();
+      await connection.close();
+      if (response.headersSent) response.end();
+    }
+  }
+
+  #recheckLater(): void {
+    this.#timer = this.#request.clock.setTimer(() => {
+      void this.#inOrder(async () => await this.#checkRights()).then(() => {
+        if (!this.#end.signal.aborted) this.#recheckLater();
+      });
+    }, recheckMs);
+  }
+
+  #begin(): void {
+    const { response } = this.#request;
+    if (response.destroyed || response.headersSent) return;
+    leaveRest(response);
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    response.flushHeaders();
+    this.#request.trail?.began();
+  }
+
+  /** A client that goes on from a list knows what stood there. */
+  async #rememberListed(): Promise<void> {
+    const version = this.#query.get('resourceVersion') ?? '';
+    const beginsAnew =
+      version === '' || /^0+$/.test(version) || this.#query.get('sendInitialEvents') === 'true';
+    if (beginsAnew) return;
+    this.#version = version;
+    for (const key of await this.#usable()) this.#shown.set(key, parseKey(key) as unknown as JsonObject);
+  }
+
+  async #usable(): Promise<Iterable<string>> {
+    const { asked } = this.#request;
+    const { usable } = this.#question;
+    if (asked.name === '') return await usable.find(asked.namespace);
+    const key = keyOf(asked);
+    return (await usable.includes(key)) ? [key] : [];
+  }
+
+  #upstreamQuery(): URLSearchParams {
+    const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true' });
+    for (const name of passed) {
+      const value = this.#query.get(name);
+      if (value !== null) query.set(name, value);
+    }
+    const { name } = this.#request.asked;
+    if (name !== '') query.set('fieldSelector', `metadata.name=${name}`);
+    const seconds = Number(this.#query.get('timeoutSeconds') ?? 0);
+    query.set('timeoutSeconds', String(seconds > 0 ? Math.min(seconds, maxSeconds) : maxSeconds));
+    return query;
+  }
+
+  async #inOrder(work: () => Promise<void>): Promise<void> {
+    const next = this.#last.then(async () => {
+      if (!this.#end.signal.aborted) await work();
+    });
+    // A failed look ends the watch: the client begins another one.
+    this.#last = next.catch(() => this.#end.abort());
+    await this.#last;
+  }
+
+  async #onEvent({ type, object }: ObjectEvent): Promise<void> {
+    const { resourceVersion = '' } = object.metadata;
+    if (isNewerVersion(resourceVersion, this.#version)) this.#version = resourceVersion;
+    if (type === 'BOOKMARK') return await this.#sendBookmark(object as unknown as JsonObject);
+    const key = keyOf(object.metadata);
+    const isKnown = this.#shown.has(key);
+    // Of one that has gone, no record says any more whose it was.
+    const isUsable = type !== 'DELETED' && (await this.#question.usable.includes(key));
+    if (!isUsable) return isKnown ? await this.#sendEnd(key, object as unknown as JsonObject) : undefined;
+    this.#shown.set(key, tombstoneOf(object as unknown as JsonObject));
+    await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(object as unknown as JsonObject));
+  }
+
+  /** What became usable comes, and what is no longer usable goes. */
+  async #checkRights(): Promise<void> {
+    const usable = new Set(await this.#usable());
+    for (const [key, metadata] of [...this.#shown]) {
+      if (!usable.has(key)) await this.#sendEnd(key, { metadata });
+    }
+    const added = [...usable].filter((key) => !this.#shown.has(key));
+    for (const key of added) await this.#sendAdded(key);
+  }
+
+  async #sendAdded(key: string): Promise<void> {
+    const { namespace, name } = parseKey(key);
+    const { resource } = this.#question;
+    const labelSelector = this.#query.get('labelSelector') ?? '';
+    const { items } = await this.#services.reader.list(resource, {
+      ...defined({ namespace }),
+      ...(labelSelector === '' ? {} : { labelSelector }),
+      fieldSelector: `metadata.name=${name}`,
+    });
+    const [object] = items as unknown as readonly JsonObject[];
+    if (object === undefined) return;
+    this.#shown.set(key, tombstoneOf(object));
+    await this.#write('ADDED', this.#formed(object));
+  }
+
+  async #sendEnd(key: string, object: JsonObject): Promise<void> {
+    this.#shown.delete(key);
+    const { kind, version, group } = this.#question.resource;
+    const metadata = { ...tombstoneOf(object), resourceVersion: this.#version };
+    await this.#write('DELETED', this.#formed({ apiVersion: `${group}/${version}`, kind, metadata }));
+  }
+
+  /** A Table has no place for one, and clients that watch Tables ask for none. */
+  async #sendBookmark(object: JsonObject): Promise<void> {
+    const isWanted = this.#query.get('allowWatchBookmarks') === 'true' && !this.#question.form.isTable;
+    if (isWanted) await this.#write('BOOKMARK', object);
+  }
+
+  #formed(object: JsonObject): JsonObject {
+    const { form, resource } = this.#question;
+    if (form.isMetadata) return metadataOf(object);
+    if (!form.isTable) return object;
+    const included = this.#query.get('includeObject');
+    return targetTable([object], { plural: resource.plural, included, now: this.#request.clock.now() });
+  }
+
+  /** At the pace of the client. */
+  async #write(type: string, object: JsonObject): Promise<void> {
+    const { response } = this.#request;
+    this.#begin();
+    if (response.destroyed || response.write(`${JSON.stringify({ type, object })}\n`)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    response.once('drain', resolve).once('close', resolve);
+    await promise;
+    response.off('drain', resolve).off('close', resolve);
+  }
+}
+
+const passed = [
+  ...['resourceVersion', 'resourceVersionMatch', 'sendInitialEvents'],
+  ...['labelSelector', 'fieldSelector'],
+];
+
+/** As much as it takes to say that it is gone: a watch may run for hours. */
+function tombstoneOf(object: JsonObject): JsonObject {
+  const { name, namespace, uid, labels, creationTimestamp } = asObject(object['metadata']);
+  return defined({ name, namespace: asText(namespace), uid, labels, creationTimestamp });
+}
