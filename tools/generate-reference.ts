@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { healthPatch } from './argocd/health-patch.ts';
 import { apiPage } from './reference/api-page.ts';
 import { chartPage } from './reference/chart-page.ts';
+import { commandLinePage } from './reference/command-line-page.ts';
 import { metricsPage } from './reference/metrics-page.ts';
 import { reasonsPage } from './reference/reasons-page.ts';
 import { settingsPage } from './reference/settings-page.ts';
@@ -12,6 +13,7 @@ const pages = {
   'docs/reference/reasons.md': reasonsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/chart.md': chartPage,
+  'docs/reference/command-line.md': commandLinePage,
   'config/argocd/argocd-cm-patch.yaml': healthPatch,
 };
 

@@ -32,7 +32,7 @@ export function readCommandLine(words: readonly string[]): Parsed {
 const helpFor = (words: readonly string[]): Parsed =>
   words.length === 0 ? { kind: 'help' } : { kind: 'help', command: findCommand(words) };
 
-/** What people write who know other programs. */
+/** Words of other programs. */
 const hints: Readonly<Record<string, string>> = {
   get: 'latchkey keys list',
   list: 'latchkey keys list',

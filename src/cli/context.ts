@@ -48,7 +48,7 @@ interface Example {
 export interface CommandSpec {
   readonly name: string;
   readonly summary: string;
-  /** What people must know before they use it. */
+  /** Sentences that people must know before they use it. */
   readonly details: readonly string[];
   readonly arguments: readonly ArgumentSpec[];
   readonly options: Readonly<Record<string, OptionSpec>>;

@@ -6,7 +6,7 @@ export type AccountRight = Readonly<Record<'verb' | 'resource', string>> &
 
 interface Account {
   readonly user: string;
-  /** Those that nothing works without. */
+  /** The ones that everything needs. */
   readonly rights: readonly AccountRight[];
 }
 

@@ -6,7 +6,7 @@ export interface Finding {
   /** `unknown`: it could not be asked. */
   readonly state: 'ok' | 'failed' | 'unknown';
   readonly detail: string;
-  /** What to do. Empty where all is well. */
+  /** The way out. Empty where all is well. */
   readonly fix: string;
 }
 

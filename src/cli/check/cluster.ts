@@ -7,7 +7,7 @@ import { type Finding, failed, type Kubectl, ok, unknown } from './check.ts';
 
 const minimum = [1, 36] as const;
 
-/** What can be asked of the API server of the platform, in the order in which it is put right. */
+/** Questions to the API server of the platform, in the order in which it is put right. */
 export async function checkCluster(kubectl: Kubectl): Promise<readonly Finding[]> {
   const version = await checkVersion(kubectl);
   if (version.state === 'unknown') return [version];

@@ -5,7 +5,7 @@ import { clockOffset, maxClockOffsetMs } from '../gateway/answers.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { type Finding, failed, ok } from './check.ts';
 
-/** What holders see of the gateway: its address, its certificate, its release and its clock. */
+/** The gateway, as holders see it: its address, its certificate, its release and its clock. */
 export async function checkGateway(gateway: Platform, now: () => number): Promise<readonly Finding[]> {
   const { baseURL } = gateway.connection;
   try {

@@ -52,7 +52,7 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   if (ttl !== undefined && trust !== undefined)
     throw usage(
       '--child-ttl and --trust exclude each other',
-      'What is exchanged lives as long as spec.exchange says.',
+      'An exchanged key lives as long as spec.exchange says.',
     );
   const request = defined({
     baseURL: place.baseURL,

@@ -14,7 +14,7 @@ export const explain: CommandSpec = {
   name: 'explain',
   summary: 'Says whether a key may do something, and which scope says no',
   details: [
-    'With the name of a key of yours, its scope and that of each key above it are read as the gateway reads them. What RBAC gives its user is not looked at.',
+    'With the name of a key of yours, its scope and that of each key above it are read as the gateway reads them. RBAC of its user is not looked at.',
     'With `-`, the key comes on standard input, and the gateway answers for it: scopes and RBAC.',
     'The exit code is 0 for yes and 1 for no.',
   ],

@@ -16,7 +16,7 @@ export const keysRotate: CommandSpec = {
   name: 'keys rotate',
   summary: 'Replaces the key of an access key, and prints the new one once',
   details: [
-    'The new key is made on this machine, and only its hash is sent. The old key ends at once, and everything below the access key works on.',
+    'The new key is made on this machine, and only its hash is sent. The old key ends at once. Everything below the access key keeps working.',
     'If the key is kept in a Secret (`spec.secretRef`), the operator makes the new one, and writes it there.',
   ],
   arguments: [{ name: 'name', about: 'The access key.' }],

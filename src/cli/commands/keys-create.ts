@@ -45,7 +45,7 @@ export const keysCreate: CommandSpec = {
     ttl: { type: 'string', value: 'TIME', about: 'How long it lives: 15m, 24h, 30d.' },
     'no-end': { type: 'boolean', about: 'It lives until you delete it.' },
     ...scopeOptions,
-    description: { type: 'string', value: 'TEXT', about: 'What it is for.' },
+    description: { type: 'string', value: 'TEXT', about: 'The purpose of the key.' },
     parent: { type: 'string', value: 'KEY', about: 'The access key above it.' },
     ...writeKeyOption,
     ...connectionOptions,

@@ -18,7 +18,7 @@ export const login: CommandSpec = {
   name: 'login',
   summary: 'Logs you in at the provider of the platform, and keeps the key that you get',
   details: [
-    'The key is kept in a file that only you can read, and ends by itself. What the provider says of you is sent to the gateway and never stored.',
+    'The key is kept in a file that only you can read, and ends by itself. The token of the provider goes to the gateway, and is never stored.',
     'With `--with-key` you bring a key of your own, on standard input.',
   ],
   arguments: [],

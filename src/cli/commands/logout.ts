@@ -29,7 +29,7 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   // First: it must be gone from this machine whatever the gateway says.
   dropSession(context, session.baseURL);
   if (session.isOwn !== true || session.name === undefined) {
-    context.stderr.write(`The key for ${place.baseURL} is forgotten here; it works on elsewhere.\n`);
+    context.stderr.write(`The key for ${place.baseURL} is forgotten here, and still works elsewhere.\n`);
     return undefined;
   }
   const { key, name } = session;

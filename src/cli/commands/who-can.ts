@@ -64,7 +64,7 @@ async function objectOf(gateway: Platform, kind: string, parts: readonly string[
   if (kind === 'cluster') return { resource: 'clusters', namespace: '', name: project };
   if (kind === 'platform')
     throw usage(
-      'the platform is used by whom its own RBAC lets in',
+      'RBAC of the platform itself says who may do what there',
       'Name a cluster, a space or a virtual cluster.',
     );
   const { projectNamespacePrefix } = asObject((await gateway.self())['status']);

@@ -38,7 +38,7 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
             ? 'never'
             : `in ${shortTime(end - context.now())} (${new Date(end).toISOString()})`,
         ],
-        ['Scope', describeScopes(status['scopes']).join('; ') || 'none: whatever the user may do'],
+        ['Scope', describeScopes(status['scopes']).join('; ') || 'none: it may do all that its user may do'],
         ['Gateway', platform.connection.baseURL],
       ]),
     );

@@ -5,13 +5,13 @@ import { readPrivate, versionOf, writePrivate } from '../session/private-file.ts
 
 // The way of most calls: it must load nothing but files, because every kubectl waits for it.
 
-/** What a cached credential was made of. Two of them never share a file. */
+/** The origin of a cached credential. Two of them never share a file. */
 export interface SourceName {
   readonly baseURL: string;
   /** `session`, `file:<path>` or `trust:<name>`. */
   readonly from: string;
-  /** Seconds that a child key lives; absent: the key itself is used. */
-  readonly childTTL?: number;
+  /** How long a child key lives, as it was written; absent: the key itself is used. */
+  readonly childTTL?: string;
 }
 
 /** A credential as it was made or read, with all that decides whether it is used again. */
@@ -38,7 +38,7 @@ export interface CachePlace {
 }
 
 export function cachePlace({ baseURL, from, childTTL }: SourceName, context: Surroundings): CachePlace {
-  const source = JSON.stringify([baseURL, from, childTTL ?? 0]);
+  const source = JSON.stringify([baseURL, from, childTTL ?? '']);
   const host = baseURL.replace(/^https:\/\//, '').replaceAll(/[^\w.-]/g, '_');
   return {
     file: path.join(cacheFolder(context), `${host.slice(0, 60)}-${fingerprint(source)}.json`),
@@ -83,24 +83,36 @@ export function isFresh(cached: Cached, version: string, now: number): boolean {
   return now >= cached.checked && now - cached.checked < checkEveryMs;
 }
 
+const markFile = ({ file }: CachePlace): string => `${file}.last`;
+const markOf = (ppid: number, key: string): string => `${ppid} ${fingerprint(key)}`;
+
+/** As many clients as may run side by side. */
+const maxMarks = 64;
+
+function readMarks(place: CachePlace): readonly string[] {
+  try {
+    return readFileSync(markFile(place), 'utf8').split('\n');
+  } catch {
+    // None was given yet.
+    return [];
+  }
+}
+
 /**
- * Whether the same process asks once more. It would use what it has until the end that it was told, so it comes back because the
- * gateway answered 401. Remembers that it asked.
+ * Whether this process was given this key before. It would use that until the end that it was told, so it comes back because the gateway
+ * answered 401.
  */
-export function asksAgain({ file }: CachePlace, ppid: number, key: string): boolean {
-  const mark = `${ppid} ${fingerprint(key)}`;
-  const place = `${file}.last`;
+export const wasGiven = (place: CachePlace, ppid: number, key: string): boolean =>
+  readMarks(place).includes(markOf(ppid, key));
+
+export function rememberGiven(place: CachePlace, ppid: number, key: string): void {
+  const mark = markOf(ppid, key);
+  const others = readMarks(place).filter((each) => each !== mark);
   try {
-    if (readFileSync(place, 'utf8') === mark) return true;
+    writeFileSync(markFile(place), [...others.slice(1 - maxMarks), mark].join('\n'), { mode: 0o600 });
   } catch {
-    // None has asked yet.
+    // Without it, a key that the gateway refuses is noticed five minutes later.
   }
-  try {
-    writeFileSync(place, mark, { mode: 0o600 });
-  } catch {
-    // A cache that cannot be written is none.
-  }
-  return false;
 }
 
 /** Version of the file that a key is read from. */

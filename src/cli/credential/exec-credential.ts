@@ -31,7 +31,7 @@ const soonMs = 30_000;
 
 const newest = 'client.authentication.k8s.io/v1';
 
-/** The version that the client speaks. It may send kilobytes besides, which nobody here needs. */
+/** The version that the client speaks. It may send kilobytes besides, which are not needed here. */
 const apiVersionIn = (info: string | undefined): string | undefined =>
   info === undefined
     ? undefined

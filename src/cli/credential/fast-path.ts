@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { sessionsFile } from '../session/sessions-file.ts';
-import { asksAgain, cachePlace, isFresh, readCache, sourceVersion } from './cache.ts';
+import { cachePlace, isFresh, readCache, rememberGiven, sourceVersion, wasGiven } from './cache.ts';
 import { execCredential } from './exec-credential.ts';
 
 /** The options of `latchkey credential` that name what it is about. */
@@ -47,13 +47,16 @@ export function answerFromCache(
   if (cached === undefined || !isFresh(cached, sourceVersion(file), context.now())) return undefined;
   const info = env['KUBERNETES_EXEC_INFO'];
   // Without it no client asks, but a person.
-  if (info !== undefined && asksAgain(place, ppid, cached.key)) return undefined;
+  if (info !== undefined) {
+    if (wasGiven(place, ppid, cached.key)) return undefined;
+    rememberGiven(place, ppid, cached.key);
+  }
   return execCredential(cached, info, context.now());
 }
 
 export function sourceOf({ baseURL, trust, keyFile, childTTL }: CredentialRequest) {
   const from = trust !== undefined ? `trust:${trust}` : keyFile !== undefined ? `file:${keyFile}` : 'session';
-  return childTTL === undefined ? { baseURL, from } : { baseURL, from, childTTL: Number(childTTL) };
+  return childTTL === undefined ? { baseURL, from } : { baseURL, from, childTTL };
 }
 
 /** The file whose key is used, or made children of. */

@@ -8,7 +8,7 @@ export const lockLifeMs = 10_000;
  * Takes the lock, which one process at a time holds. Undefined where another one has it. One whose owner has died is taken over.
  * Call what it returns to give it back.
  */
-export function takeLock(file: string, now: number): (() => void) | undefined {
+export function takeLock(file: string, now = Date.now()): (() => void) | undefined {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const mark = `${process.pid} ${now} ${Math.random()}`;
   if (!create(file, mark)) {

@@ -2,7 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../api/json.ts';
 import type { Context } from '../context.ts';
 import { Failure } from '../failure.ts';
-import { asksAgain, type Cached, type CachePlace, isFresh, readCache, writeCache } from './cache.ts';
+import {
+  type Cached,
+  type CachePlace,
+  checkEveryMs,
+  isFresh,
+  readCache,
+  rememberGiven,
+  wasGiven,
+  writeCache,
+} from './cache.ts';
 import { lockLifeMs, takeLock } from './lock.ts';
 
 /** A credential, fresh from the gateway. */
@@ -38,17 +47,37 @@ export async function currentCredential(
   place: CachePlace,
   context: Surroundings,
 ): Promise<Cached> {
-  const cached = usable(source, place, context);
+  // Without it no client asks, but a person.
   const isOfClient = context.env['KUBERNETES_EXEC_INFO'] !== undefined;
-  const isSuspect = cached !== undefined && isOfClient && asksAgain(place, context.ppid, cached.key);
-  if (cached !== undefined && !isSuspect && isFresh(cached, source.version, context.now())) return cached;
-  if (cached === undefined) return await renewTogether(source, place, context);
-  const isDue = source.isRenewable && cached.renewAt !== undefined && context.now() >= cached.renewAt;
-  if (isDue && !isSuspect) return await renewAhead(source, place, context, cached);
+  const cached = usable(source, place, context);
+  const isSuspect = cached !== undefined && isOfClient && wasGiven(place, context.ppid, cached.key);
+  const found = await (cached === undefined
+    ? renewTogether(source, place, context)
+    : freshOf(source, place, context, { cached, isSuspect }));
+  if (isOfClient) rememberGiven(place, context.ppid, found.key);
+  return found;
+}
+
+interface Known {
+  readonly cached: Cached;
+  /** The client that asks was given it before. */
+  readonly isSuspect: boolean;
+}
+
+async function freshOf(
+  source: Source,
+  place: CachePlace,
+  context: Surroundings,
+  { cached, isSuspect }: Known,
+): Promise<Cached> {
+  if (!isSuspect && isFresh(cached, source.version, context.now())) return cached;
+  const isDue = cached.renewAt !== undefined && context.now() >= cached.renewAt;
+  const isWaiting = context.now() < (cached.retryAt ?? 0);
+  if (isDue && !isWaiting && !isSuspect) return await renewAhead(source, place, context, cached);
   return await checkFirst(source, place, context, cached);
 }
 
-/** What is in the cache, unless it has ended or is of another key file. */
+/** The credential in the cache, unless it has ended or is of another key file. */
 function usable(source: Source, place: CachePlace, { platform, now }: Surroundings): Cached | undefined {
   const cached = readCache(place, platform);
   const isOver = cached?.end !== undefined && now() >= cached.end;
@@ -62,7 +91,7 @@ async function renewAhead(
   context: Surroundings,
   cached: Cached,
 ): Promise<Cached> {
-  const release = takeLock(`${place.file}.lock`, context.now());
+  const release = takeLock(`${place.file}.lock`);
   if (release === undefined) return cached;
   try {
     const present = usable(source, place, context);
@@ -70,7 +99,7 @@ async function renewAhead(
     return await renew(source, place, context);
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
-    const waiting = { ...cached, retryAt: context.now() + retryMs };
+    const waiting = { ...unchecked(cached, context.now()), retryAt: context.now() + retryMs };
     writeCache(place, waiting);
     return waiting;
   } finally {
@@ -93,12 +122,18 @@ async function checkFirst(
     }
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
-    const unknown = { ...cached, checked: context.now() - 300_000 + recheckMs };
+    const unknown = unchecked(cached, context.now());
     writeCache(place, unknown);
     return unknown;
   }
   return await renewTogether(source, place, context, cached.key);
 }
+
+/** The gateway could not be asked: the next try is a while later, and not at each call. */
+const unchecked = (cached: Cached, now: number): Cached => ({
+  ...cached,
+  checked: now - checkEveryMs + recheckMs,
+});
 
 /** One process asks the gateway; the others wait for what it gets. `refused`: the key that is not to be used again. */
 async function renewTogether(
@@ -107,9 +142,9 @@ async function renewTogether(
   context: Surroundings,
   refused?: string,
 ): Promise<Cached> {
-  const end = context.now() + lockLifeMs + 5_000;
-  while (context.now() < end && !context.signal.aborted) {
-    const release = takeLock(`${place.file}.lock`, context.now());
+  const end = performance.now() + lockLifeMs + 5_000;
+  while (performance.now() < end && !context.signal.aborted) {
+    const release = takeLock(`${place.file}.lock`);
     if (release !== undefined) {
       try {
         const other = renewed(source, place, context, refused);

@@ -3,7 +3,7 @@ import type { RequestTarget } from '../../scope/request-path.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import type { Target } from '../targets/targets.ts';
 
-/** A request that nobody sends. */
+/** A request that is not sent. */
 export interface Asked {
   readonly verb: string;
   readonly apiGroup: string;

@@ -22,7 +22,7 @@ export interface KeyChain {
   readonly hidden?: string;
 }
 
-/** What each key of a chain says to a request: the scope of every one must let it pass. */
+/** The answer of each key of a chain to a request: the scope of every one must let it pass. */
 export function explainChain({ keys, prefix, hidden }: KeyChain, asked: Asked): readonly Verdict[] {
   const verdicts = keys.map((key) => verdictOf(key, prefix, asked));
   const isHidden =

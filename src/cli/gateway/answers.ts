@@ -2,7 +2,7 @@ import { asObject, asText, isObject, type JsonObject, parseJSON } from '../../ap
 import { Failure, type FailureKind, printable } from '../failure.ts';
 import type { Answer } from './transport.ts';
 
-/** What was asked of the gateway, for a message about the answer. */
+/** The question to the gateway, for a message about the answer. */
 export interface Asked {
   readonly baseURL: string;
   readonly now: number;

@@ -53,6 +53,13 @@ const defaults = [
   ['p-blue', 'shop'],
 ] as const;
 
+interface Listing {
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
 /** The API server behind the gateway: RBAC, and its lists. */
 class Platform {
   readonly asked: string[] = [];
@@ -77,14 +84,9 @@ class Platform {
 
   readonly list = async (
     { plural }: Resource,
-    {
-      namespace,
-      fieldSelector,
-      limit = Number.POSITIVE_INFINITY,
-      continue: from = '0',
-    }: Record<string, never>,
+    { namespace, fieldSelector, limit = Number.POSITIVE_INFINITY, continue: from = '0' }: Listing,
   ) => {
-    const name = (fieldSelector as string | undefined)?.replace('metadata.name=', '');
+    const name = fieldSelector?.replace('metadata.name=', '');
     const all = (this.#objects[plural] ?? []).filter(
       ({ metadata }) => (!namespace || metadata.namespace === namespace) && (!name || metadata.name === name),
     );
@@ -120,7 +122,7 @@ async function start({ rights = [], scope, instances = defaults, isIncomplete = 
     targetRecords.projects.upsert(
       toProjectRecord({
         metadata: { name: namespace, uid: namespace, labels: { [labels.project]: namespace.slice(2) } },
-      } as KubeObject),
+      } as unknown as KubeObject),
     );
   const objects = {
     virtualclusterinstances: instances.map(([namespace, name]) =>

@@ -155,7 +155,7 @@ class TargetWatch {
     await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(object as unknown as JsonObject));
   }
 
-  /** What became usable comes, and what is no longer usable goes. */
+  /** Targets that became usable come, and those that no longer are go. */
   async #checkRights(): Promise<void> {
     const usable = new Set(await this.#usable());
     for (const [key, metadata] of [...this.#shown]) {

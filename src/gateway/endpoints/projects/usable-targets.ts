@@ -132,7 +132,7 @@ export class UsableTargets {
   }
 
   /**
-   * What the API server says of the rights of the user there. One such question saves one for each target; it says only what to ask
+   * The rights of the user there, as the API server knows them. One such question saves one for each target; it says only what to ask
    * for, because authorizers other than RBAC may know more, and less.
    */
   async #rulesIn(namespace: string): Promise<NamespaceRules> {
