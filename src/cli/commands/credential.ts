@@ -54,20 +54,24 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
       '--child-ttl and --trust exclude each other',
       'An exchanged key lives as long as spec.exchange says.',
     );
-  const request = defined({
-    baseURL: place.baseURL,
-    trust,
-    keyFile: textOption(invocation, 'key-file') ?? (context.env['LATCHKEY_ACCESS_KEY_FILE'] || undefined),
-    childTTL: ttl,
-  });
-  const source = sourceFor(
-    { platform, version: sourceVersion(fileOf(request, context)), ttl, trust },
-    () => findKey(invocation, context, session),
-    context,
-  );
-  const found = await currentCredential(source, cachePlace(sourceOf(request), context), context);
+  const variables = trust === undefined ? keyVariables(invocation, context) : {};
+  const keyFile = textOption(invocation, 'key-file') ?? variables.file;
+  const request = defined({ baseURL: place.baseURL, trust, keyFile, childTTL: ttl });
+  const version = variables.key === undefined ? sourceVersion(fileOf(request, context)) : '';
+  const find = () => findKey(invocation, context, session);
+  const source = sourceFor({ platform, version, ttl, trust }, find, context);
+  const cache = cachePlace(sourceOf(request, variables.key), context);
+  const found = await currentCredential(source, cache, context);
   context.stdout.write(execCredential(found, info, context.now()));
   return undefined;
+}
+
+/** An option counts before them, and the key itself before its file. */
+function keyVariables(invocation: Invocation, { env }: Context) {
+  if (textOption(invocation, 'key-file') !== undefined) return {};
+  const { LATCHKEY_ACCESS_KEY: key, LATCHKEY_ACCESS_KEY_FILE: file } = env;
+  if (key) return { key };
+  return file ? { file } : {};
 }
 
 interface Wanted {

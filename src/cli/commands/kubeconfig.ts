@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../../api/json.ts';
 import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../context.ts';
@@ -60,7 +61,8 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
     return undefined;
   }
   const { mergeKubeconfig } = await import('../kubeconfig/merge.ts');
-  writePrivate(file, mergeKubeconfig(file, document));
+  // A link stays one.
+  writePrivate(existsSync(file) ? realpathSync(file) : file, mergeKubeconfig(file, document));
   context.stderr.write(
     `${file} has the context ${document['current-context']}, and uses it. Try: kubectl get namespaces\n`,
   );

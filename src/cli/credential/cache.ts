@@ -8,7 +8,7 @@ import { readPrivate, versionOf, writePrivate } from '../session/private-file.ts
 /** The origin of a cached credential. Two of them never share a file. */
 export interface SourceName {
   readonly baseURL: string;
-  /** `session`, `file:<path>` or `trust:<name>`. */
+  /** `session`, `file:<path>`, `trust:<name>`, or `variable:` and a mark of the key in it. */
   readonly from: string;
   /** How long a child key lives, as it was written; absent: the key itself is used. */
   readonly childTTL?: string;
@@ -45,6 +45,9 @@ export function cachePlace({ baseURL, from, childTTL }: SourceName, context: Sur
     source,
   };
 }
+
+/** Changes with the key, and does not tell it. */
+export const markOfKey = (key: string): string => fingerprint(key);
 
 /** FNV-1a. Who chooses the text is the one whose cache it is, and the whole text is compared besides. */
 function fingerprint(text: string): string {

@@ -162,6 +162,15 @@ describe('latchkey credential', () => {
     expect(gateway.keys).toHaveLength(1);
   });
 
+  it('never gives the key of a variable in place of that of the login', async () => {
+    await person.run(`login --with-key --base-url ${baseURL}`, { stdin: aKey, answers: gateway.answers });
+    const line = `credential --base-url ${baseURL}`;
+    const other = nextKey();
+    expect((await ask(line, nextProcess(), { LATCHKEY_ACCESS_KEY: other })).key).toBe(other);
+    expect((await ask(line, nextProcess(), {})).key).toBe(aKey);
+    expect((await ask(line, nextProcess(), { LATCHKEY_ACCESS_KEY: other })).key).toBe(other);
+  });
+
   it('reads a key file again when it was replaced', async () => {
     const file = person.write('ci.key', aKey);
     const line = `credential --base-url ${baseURL} --key-file ${file}`;
@@ -174,11 +183,8 @@ describe('latchkey credential', () => {
 
   it('takes no cache that others may read', async () => {
     await ask();
-    const place = cachePlace(
-      { baseURL, from: 'session', childTTL: '10m' },
-      { env: { HOME: person.home }, platform: 'linux' },
-    );
-    chmodSync(place.file, 0o644);
+    const folder = path.join(person.home, '.cache/latchkey');
+    for (const name of readdirSync(folder)) chmodSync(path.join(folder, name), 0o644);
     expect(await ask()).toMatchObject({ code: 2, stderr: expect.stringContaining('chmod 600') });
   });
 

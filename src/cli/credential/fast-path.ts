@@ -1,6 +1,14 @@
 import type { Context } from '../context.ts';
 import { sessionsFile } from '../session/sessions-file.ts';
-import { cachePlace, isFresh, readCache, rememberGiven, sourceVersion, wasGiven } from './cache.ts';
+import {
+  cachePlace,
+  isFresh,
+  markOfKey,
+  readCache,
+  rememberGiven,
+  sourceVersion,
+  wasGiven,
+} from './cache.ts';
 import { execCredential } from './exec-credential.ts';
 
 /** The options of `latchkey credential` that name what it is about. */
@@ -54,9 +62,16 @@ export function answerFromCache(
   return execCredential(cached, info, context.now());
 }
 
-export function sourceOf({ baseURL, trust, keyFile, childTTL }: CredentialRequest) {
-  const from = trust !== undefined ? `trust:${trust}` : keyFile !== undefined ? `file:${keyFile}` : 'session';
+/** `key`: that of a variable, which is used in place of the login. */
+export function sourceOf({ baseURL, trust, keyFile, childTTL }: CredentialRequest, key?: string) {
+  const from = originOf(trust, keyFile, key);
   return childTTL === undefined ? { baseURL, from } : { baseURL, from, childTTL };
+}
+
+function originOf(trust: string | undefined, keyFile: string | undefined, key: string | undefined): string {
+  if (trust !== undefined) return `trust:${trust}`;
+  if (keyFile !== undefined) return `file:${keyFile}`;
+  return key === undefined ? 'session' : `variable:${markOfKey(key)}`;
 }
 
 /** The file whose key is used, or made children of. */

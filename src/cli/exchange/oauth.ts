@@ -11,6 +11,8 @@ const fixes: Readonly<Record<string, readonly [FailureKind, string]>> = {
   ],
   invalid_request: ['usage', 'Check the name in `--trust`, and that the token is whole.'],
   invalid_target: ['notFound', 'Check the name in `--trust`: it is an access key with `spec.exchange`.'],
+  temporarily_unavailable: ['unavailable', 'Wait a moment, and try again.'],
+  server_error: ['unavailable', 'Try again in a moment.'],
   unsupported_grant_type: ['failure', 'This gateway takes no tokens: its settings name no issuer.'],
   unauthorized_client: ['forbidden', 'Ask who runs the gateway to let this issuer in.'],
 };
