@@ -3,6 +3,7 @@ import { asObject, type JsonObject, parseJSON } from '../../api/json.ts';
 import { version } from '../../api/names.ts';
 import type { RawResponse } from '../../kube/client/response-collector.ts';
 import { badAnswer } from '../../kube/kube-error.ts';
+import { keyOf } from '../../kube/object.ts';
 import { readProject } from '../../scope/gate/project-reads.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { decodeAccessReview } from '../../scope/reviews/protobuf-review.ts';
@@ -16,6 +17,7 @@ import { forward } from '../proxy/forward.ts';
 import { withoutHeaders } from '../proxy/request-headers.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { mayReadProject } from './projects/project-rights.ts';
+import { targetResources, UsableTargets } from './projects/usable-targets.ts';
 import { ask } from './shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from './shared/endpoint.ts';
 import { answerFailure, sendObject } from './shared/reply.ts';
@@ -37,7 +39,10 @@ const limit: BodyLimit = {
   tooLarge: errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' }),
 };
 
-type ReviewServices = Pick<EndpointServices, 'yaml' | 'permissions' | 'settings'>;
+type ReviewServices = Pick<
+  EndpointServices,
+  'yaml' | 'permissions' | 'settings' | 'targetRecords' | 'client'
+>;
 
 /**
  * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope
@@ -73,7 +78,7 @@ async function answerAccess(
   if (question !== undefined && isOwnRequest({ ...question, apiVersion: version }, sender.verdict))
     return sendVerdict(review, read.spec, { allowed: true, reason: ownObjects });
   // Everyone may send one: it shows the targets that they may use.
-  if (question !== undefined && question.verb !== 'get' && isTargetRead({ ...question, apiVersion: version }))
+  if (question !== undefined && (await seesTarget(review, question, source)))
     return sendVerdict(review, read.spec, { allowed: true, reason: usableTargets });
   const reason = question && explainDenial(sender.verdict, question, place);
   const project = question === undefined ? undefined : projectIn(question);
@@ -88,6 +93,19 @@ async function answerAccess(
     return pass(review, read.body, headers);
   }
   sendVerdict(review, read.spec, { allowed: false, denied: true, reason });
+}
+
+/** Whether the gateway shows it by itself. Where it cannot be asked, the API server answers what it knows. */
+async function seesTarget(
+  review: EndpointRequest,
+  question: RequestMeaning,
+  services: Omit<ReviewServices, 'yaml'>,
+): Promise<boolean> {
+  const resource = targetResources.get(question.resource);
+  if (resource === undefined || !isTargetRead({ ...question, apiVersion: version })) return false;
+  if (question.verb !== 'get') return true;
+  const usable = new UsableTargets(review, services, resource);
+  return await usable.includes(keyOf(question)).catch(() => false);
 }
 
 /** Undefined where a review is about something else, or about another target. */

@@ -1,4 +1,4 @@
-import { asObject, isObject, type JsonObject } from '../../../api/json.ts';
+import type { JsonObject } from '../../../api/json.ts';
 import { apiVersion } from '../../../api/names.ts';
 import type { Resource } from '../../../api/resources.ts';
 import { type KubeObject, keyOf } from '../../../kube/object.ts';
@@ -8,7 +8,6 @@ import { isTargetRead } from '../../gate/target-reads.ts';
 import { warningOf } from '../../server/warning.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import {
-  type AcceptedForm,
   checkListOptions,
   fieldFilter,
   labelFilter,
@@ -16,10 +15,11 @@ import {
   type ObjectFilter,
   readAccept,
 } from '../shared/list-options.ts';
-import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
+import { answerFailure, Refusal, refuse, sendObject } from '../shared/reply.ts';
+import { tooManyBytes } from '../shared/request-body.ts';
 import { targetTable } from './target-table.ts';
 import { watchTargets } from './target-watch.ts';
-import { targetResources, UsableTargets } from './usable-targets.ts';
+import { asJSON, type TargetQuestion, targetResources, UsableTargets } from './usable-targets.ts';
 
 /**
  * A get, a list or a watch of targets. Who may send it to the API server gets its answer. All others see the targets that they may use
@@ -86,14 +86,10 @@ function refuseGet(request: EndpointRequest): void {
   request.passOn();
 }
 
-export interface TargetQuestion {
-  readonly resource: Resource;
-  readonly form: AcceptedForm;
-  readonly usable: UsableTargets;
-}
-
-/** Of an answer of the API server: 2,000 targets come in eight, and others have turns in between. */
-const pageSize = 250;
+/** Of an answer of the API server: others have turns in between. */
+const pageSize = 100;
+/** Of one answer: some thousand targets. */
+const maxBytes = 2 ** 23;
 
 async function sendList(
   request: EndpointRequest,
@@ -104,15 +100,24 @@ async function sendList(
   const selects = readSelectors(query);
   const { namespace } = request.asked;
   const keys = await usable.find(namespace);
+  const held = services.held.hold(request.sender.verdict.identity.user);
+  request.onOver(() => held.release());
   const found: JsonObject[] = [];
+  let size = 0;
   let page: Page = { items: [], resourceVersion: '', next: '' };
   do {
     const limit = keys.size === 0 ? 1 : pageSize;
     page = await readPage(services, resource, { namespace, limit, continue: page.next });
-    for (const item of page.items) {
-      const object = asJSON(item);
-      if (keys.has(keyOf(item.metadata)) && selects(object)) found.push(object);
-    }
+    const kept = page.items
+      .filter(({ metadata }) => keys.has(keyOf(metadata)))
+      .map(asJSON)
+      .filter(selects);
+    const bytes = JSON.stringify(kept).length;
+    size += bytes;
+    if (size > maxBytes)
+      refuse('ERR_QUERY', { problem: 'the list is too large for one answer; ask for one project' });
+    if (!held.take(bytes)) throw new Refusal(tooManyBytes);
+    found.push(...kept);
     await request.turn();
   } while (page.next !== '' && keys.size > 0);
   const metadata = { resourceVersion: page.resourceVersion };
@@ -167,7 +172,7 @@ interface Selection {
 }
 
 /** As the account that watches all targets: it may list them, and get none by name. */
-export async function readPage(
+async function readPage(
   { reader }: Pick<EndpointServices, 'reader'>,
   resource: Resource,
   { namespace, continue: next = '', ...more }: Selection,
@@ -180,15 +185,7 @@ export async function readPage(
   return { items, resourceVersion: metadata.resourceVersion, next: metadata.continue ?? '' };
 }
 
-export const ofOne = ({
-  namespace,
-  name,
-}: {
-  readonly namespace: string;
-  readonly name: string;
-}): Selection => ({
+const ofOne = ({ namespace, name }: { readonly namespace: string; readonly name: string }): Selection => ({
   namespace,
   fieldSelector: `metadata.name=${name}`,
 });
-
-export const asJSON = (object: KubeObject): JsonObject => (isObject(object) ? object : asObject(object));

@@ -7,21 +7,22 @@ import { leaveRest } from '../../server/error-answer.ts';
 import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { checkListOptions, metadataOf } from '../shared/list-options.ts';
 import { refuse } from '../shared/reply.ts';
-import type { TargetQuestion } from './target-reads.ts';
 import { targetTable } from './target-table.ts';
+import { asJSON, type TargetQuestion } from './usable-targets.ts';
 
 type Services = Pick<EndpointServices, 'reader'>;
 
 /** Rights change without an event about a target, milliseconds. */
-const recheckMs = 15_000;
+const recheckMs = 30_000;
 /** The API server sends bookmarks more often than that. */
 const idleMs = 150_000;
 const maxLineBytes = 2 ** 24;
 /** Seconds. */
 const maxSeconds = 3_600;
-/** Of all users: each is one more watch at the API server. */
-const maxWatches = 200;
-let underway = 0;
+/** Each is one more watch at the API server. */
+const maxWatches = 100;
+const maxWatchesOfUser = 10;
+const underway = new Map<string, number>();
 
 /** Sends the changes of the targets that the sender may use, until they leave or the credential ends. Throws before that. */
 export async function watchTargets(
@@ -30,12 +31,18 @@ export async function watchTargets(
   question: TargetQuestion,
 ): Promise<void> {
   checkListOptions(queryOf(request), true);
-  if (underway >= maxWatches) refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
-  underway += 1;
+  const { user } = request.sender.verdict.identity;
+  const own = underway.get(user) ?? 0;
+  const all = [...underway.values()].reduce((sum, each) => sum + each, 0);
+  if (own >= maxWatchesOfUser || all >= maxWatches)
+    refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
+  underway.set(user, own + 1);
   try {
     await new TargetWatch(request, services, question).run();
   } finally {
-    underway -= 1;
+    const left = (underway.get(user) ?? 1) - 1;
+    if (left === 0) underway.delete(user);
+    else underway.set(user, left);
   }
 }
 
@@ -114,10 +121,14 @@ class TargetWatch {
 
   async #usable(): Promise<Iterable<string>> {
     const { asked } = this.#request;
-    const { usable } = this.#question;
-    if (asked.name === '') return await usable.find(asked.namespace);
-    const key = keyOf(asked);
-    return (await usable.includes(key)) ? [key] : [];
+    const { usable, resource } = this.#question;
+    const { namespace, name } = asked;
+    if (name !== '' && (namespace !== '' || !resource.namespaced)) {
+      const key = keyOf(asked);
+      return (await usable.includes(key)) ? [key] : [];
+    }
+    const found = await usable.find(namespace);
+    return name === '' ? found : [...found].filter((key) => parseKey(key).name === name);
   }
 
   #upstreamQuery(): URLSearchParams {
@@ -127,7 +138,7 @@ class TargetWatch {
       if (value !== null) query.set(name, value);
     }
     const { name } = this.#request.asked;
-    if (name !== '') query.set('fieldSelector', `metadata.name=${name}`);
+    if (name !== '' && !query.has('fieldSelector')) query.set('fieldSelector', `metadata.name=${name}`);
     const seconds = Number(this.#query.get('timeoutSeconds') ?? 0);
     query.set('timeoutSeconds', String(seconds > 0 ? Math.min(seconds, maxSeconds) : maxSeconds));
     return query;
@@ -145,14 +156,14 @@ class TargetWatch {
   async #onEvent({ type, object }: ObjectEvent): Promise<void> {
     const { resourceVersion = '' } = object.metadata;
     if (isNewerVersion(resourceVersion, this.#version)) this.#version = resourceVersion;
-    if (type === 'BOOKMARK') return await this.#sendBookmark(object as unknown as JsonObject);
+    if (type === 'BOOKMARK') return await this.#sendBookmark(asJSON(object));
     const key = keyOf(object.metadata);
     const isKnown = this.#shown.has(key);
     // Of one that has gone, no record says any more whose it was.
     const isUsable = type !== 'DELETED' && (await this.#question.usable.includes(key));
-    if (!isUsable) return isKnown ? await this.#sendEnd(key, object as unknown as JsonObject) : undefined;
-    this.#shown.set(key, tombstoneOf(object as unknown as JsonObject));
-    await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(object as unknown as JsonObject));
+    if (!isUsable) return isKnown ? await this.#sendEnd(key, asJSON(object)) : undefined;
+    this.#shown.set(key, tombstoneOf(asJSON(object)));
+    await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(asJSON(object)));
   }
 
   /** Targets that became usable come, and those that no longer are go. */
@@ -174,8 +185,9 @@ class TargetWatch {
       ...(labelSelector === '' ? {} : { labelSelector }),
       fieldSelector: `metadata.name=${name}`,
     });
-    const [object] = items as unknown as readonly JsonObject[];
-    if (object === undefined) return;
+    const [item] = items;
+    if (item === undefined) return;
+    const object = asJSON(item);
     this.#shown.set(key, tombstoneOf(object));
     await this.#write('ADDED', this.#formed(object));
   }

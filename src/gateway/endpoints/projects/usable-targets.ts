@@ -11,7 +11,14 @@ import type { Store, StoredRecord } from '../../../kube/cache/store.ts';
 import { type KubeObject, parseKey } from '../../../kube/object.ts';
 import type { RequestTarget } from '../../../scope/request-path.ts';
 import { type EndpointRequest, type EndpointServices, eachInTurn } from '../shared/endpoint.ts';
+import type { AcceptedForm } from '../shared/list-options.ts';
 import { isTargetInScope } from './target-scope.ts';
+
+export interface TargetQuestion {
+  readonly resource: Resource;
+  readonly form: AcceptedForm;
+  readonly usable: UsableTargets;
+}
 
 type Services = Pick<EndpointServices, 'targetRecords' | 'permissions' | 'client'>;
 type Asking = Pick<EndpointRequest, 'sender' | 'turn' | 'response'>;
@@ -177,4 +184,12 @@ function allowsUse(rule: JsonObject, resource: string): boolean {
     return given.includes(value) || given.includes('*');
   };
   return has('verbs', 'use') && has('apiGroups', group) && has('resources', resource);
+}
+
+/** An object for clients. Its managed fields are half of it, and say nothing to who may not write it. */
+export function asJSON(object: KubeObject): JsonObject {
+  const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
+    readonly managedFields?: unknown;
+  };
+  return { ...object, metadata };
 }

@@ -1,0 +1,148 @@
+import { get } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { targetObject, targetSite } from '../../../../test/builders/target-site.ts';
+import { waitFor } from '../../../../test/fakes/wait-for.ts';
+
+const path = '/kubernetes/management/apis/management.platform.sh/v1/virtualclusterinstances?watch=true';
+const shop = targetObject('VirtualClusterInstance', 'shop', 'p-red');
+const web = targetObject('VirtualClusterInstance', 'web', 'p-red');
+const mine = ['use virtualclusterinstances p-red/web'];
+const open: (() => void)[] = [];
+afterEach(() => {
+  for (const end of open.splice(0)) end();
+});
+
+interface Event {
+  readonly type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the tests
+  readonly object: any;
+}
+
+type Site = Awaited<ReturnType<typeof targetSite>>;
+
+/** A watch of the holder that stays open. */
+function watch({ port, key }: Site, query = '', accept = 'application/json') {
+  const state = { status: 0, events: [] as Event[], isOver: false };
+  const headers = { authorization: `Bearer ${key}`, accept };
+  const request = get({ host: '127.0.0.1', port, path: path + query, headers }, (response) => {
+    state.status = response.statusCode ?? 0;
+    let text = '';
+    response.on('data', (chunk) => {
+      const lines = (text + chunk).split('\n');
+      text = lines.pop() ?? '';
+      state.events.push(...lines.map((line) => JSON.parse(line)));
+    });
+    response.on('close', () => {
+      state.isOver = true;
+    });
+  });
+  request.on('error', () => undefined);
+  open.push(() => request.destroy());
+  return { state, leave: () => request.destroy() };
+}
+
+const seen = (events: readonly Event[]) =>
+  events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
+const watching = async (site: Site, count = 1) =>
+  await waitFor(`${count} watches are open`, () => site.platform.watchers === count);
+
+describe('a watch of targets', () => {
+  it('shows the changes of those that may be used, and of no others', async () => {
+    const site = await targetSite({ rights: mine });
+    const { state } = watch(site);
+    await watching(site);
+    for (const object of [shop, web]) site.platform.emit('ADDED', object);
+    for (const object of [shop, web]) site.platform.emit('MODIFIED', object);
+    for (const object of [shop, web]) site.platform.emit('DELETED', object);
+    await waitFor('the events come', () => state.events.length >= 3);
+    expect([state.status, seen(state.events)]).toEqual([200, ['ADDED web', 'MODIFIED web', 'DELETED web']]);
+  });
+
+  it('is narrowed by the scope too', async () => {
+    const site = await targetSite({
+      rights: ['use virtualclusterinstances /'],
+      scope: { virtualClusters: [{ project: 'red', virtualCluster: 'web' }] },
+    });
+    const { state } = watch(site);
+    await watching(site);
+    for (const object of [shop, web]) site.platform.emit('ADDED', object);
+    await waitFor('the events come', () => state.events.length > 0);
+    expect(seen(state.events)).toEqual(['ADDED web']);
+  });
+
+  it('goes on from a list: a change of what stood there is no news, and its end is told', async () => {
+    const site = await targetSite({ rights: mine });
+    const { state } = watch(site, '&resourceVersion=9');
+    await watching(site);
+    site.platform.emit('MODIFIED', web);
+    site.platform.emit('DELETED', web);
+    await waitFor('the events come', () => state.events.length >= 2);
+    expect(seen(state.events)).toEqual(['MODIFIED web', 'DELETED web']);
+    expect(site.platform.watched[0]?.get('resourceVersion')).toBe('9');
+  });
+
+  it('tells the end of one that may no longer be used, when it changes', async () => {
+    const site = await targetSite({ rights: mine });
+    const { state } = watch(site, '&resourceVersion=9');
+    await watching(site);
+    site.platform.rights.length = 0;
+    // The gateway keeps an answer about rights for five seconds.
+    await waitFor('the end comes', () => {
+      site.platform.emit('MODIFIED', web);
+      return state.events.at(-1)?.type === 'DELETED';
+    });
+    expect(state.events.at(-1)?.object).toMatchObject({
+      metadata: { name: 'web', namespace: 'p-red', uid: 'uid-web' },
+    });
+    expect(state.events.at(-1)?.object).not.toHaveProperty('spec');
+  });
+
+  it('sends bookmarks to who asks for them alone', async () => {
+    const site = await targetSite({ rights: mine });
+    const asking = watch(site, '&allowWatchBookmarks=true');
+    const other = watch(site);
+    await watching(site, 2);
+    site.platform.emit('BOOKMARK', {
+      kind: 'VirtualClusterInstance',
+      metadata: { resourceVersion: '11' },
+    } as never);
+    site.platform.emit('ADDED', web);
+    await waitFor(
+      'the events come',
+      () => asking.state.events.length === 2 && other.state.events.length === 1,
+    );
+    expect([seen(asking.state.events), seen(other.state.events)]).toEqual([
+      ['BOOKMARK', 'ADDED web'],
+      ['ADDED web'],
+    ]);
+  });
+
+  it('comes as tables', async () => {
+    const site = await targetSite({ rights: mine });
+    const { state } = watch(site, '', 'application/json;as=Table;v=v1;g=meta.k8s.io');
+    await watching(site);
+    site.platform.emit('ADDED', web);
+    await waitFor('the events come', () => state.events.length > 0);
+    expect(state.events[0]?.object).toMatchObject({
+      kind: 'Table',
+      rows: [{ cells: ['web', 'eu', '', 'Ready', expect.any(String)] }],
+    });
+  });
+
+  it('ends at the API server when the client leaves', async () => {
+    const site = await targetSite({ rights: mine });
+    const { leave } = watch(site);
+    await watching(site);
+    leave();
+    await watching(site, 0);
+  });
+
+  it('is open to one user ten times', async () => {
+    const site = await targetSite({ rights: mine });
+    for (let count = 0; count < 10; count += 1) watch(site);
+    await watching(site, 10);
+    const { state } = watch(site);
+    await waitFor('the answer comes', () => state.status !== 0);
+    expect(state.status).toBe(503);
+  });
+});
