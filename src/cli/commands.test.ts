@@ -175,6 +175,18 @@ describe('a key', () => {
     ]);
   });
 
+  it('comes with the warnings of the gateway', async () => {
+    const send = async () => ({
+      ...toAnswer(201, answers['POST /ownedaccesskeys']),
+      headers: { warning: '299 - "it has \\"no\\" scope", 299 - "nor, an end"' },
+    });
+    const { code, stderr } = await person.run('keys create --no-end', { env, send });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^Warning: it has "no" scope\nWarning: nor, an end\n/),
+    ]);
+  });
+
   it('is made with the scope that the options name', async () => {
     const line =
       'keys create --ttl 2d --project a --project b --virtual-cluster a/v --space a/s --cluster c --role platform-cli';
@@ -291,6 +303,18 @@ describe('a login at the provider', () => {
       async (ms) => pauses.push(ms),
     );
     expect([token, pauses]).toEqual(['a.b.c', [2_000, 2_000, 7_000, 7_000]]);
+  });
+
+  it('ends with Ctrl-C, as shells know it, and keeps nothing', async () => {
+    const controller = new AbortController();
+    const typing = { ...device, 'POST /idp/device': { ...device['POST /idp/device'], interval: 600 } };
+    const running = person.run(line, { answers: { ...answers, ...typing }, signal: controller.signal });
+    setImmediate(() => controller.abort());
+    expect(await running).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('latchkey: stopped\n'),
+    });
+    expect(existsSync(path.join(person.home, '.config'))).toBe(false);
   });
 
   it('says that it was refused', async () => {

@@ -28,6 +28,7 @@ export interface CommandLineOptions {
   readonly send?: Context['send'];
   readonly now?: () => number;
   readonly ppid?: number;
+  readonly signal?: AbortSignal;
 }
 
 /** A person at a terminal with a home of their own. Call `end`. */
@@ -49,7 +50,7 @@ export class Person {
       now: options.now ?? Date.now,
       send: options.send ?? (async (request) => await this.#answer(request, options.answers ?? {})),
       run: options.run ?? noProgram,
-      signal: new AbortController().signal,
+      signal: options.signal ?? new AbortController().signal,
     };
     const code = await runCommandLine(words, context);
     return { code, stdout: out?.join('') ?? '', stderr: err?.join('') ?? '' };

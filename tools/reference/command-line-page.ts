@@ -3,6 +3,7 @@ import { commands } from '../../src/cli/commands/index.ts';
 import type { CommandSpec } from '../../src/cli/context.ts';
 import { exitCodes } from '../../src/cli/failure.ts';
 import { optionName } from '../../src/cli/help.ts';
+import { version } from '../../src/version.ts';
 import { code, page, table } from './markdown.ts';
 
 const variables = [
@@ -15,7 +16,7 @@ const variables = [
     'The provider of `latchkey login`, where the gateway does not name it.',
   ],
   ['LATCHKEY_ID_TOKEN, LATCHKEY_ID_TOKEN_FILE', 'The token of a pipeline or workload for `--trust`.'],
-  ['HTTPS_PROXY, NO_PROXY', 'The proxy, as in other programs.'],
+  ['HTTPS_PROXY, NO_PROXY', 'The proxy, as in other programs. Needs Node 24.5 or newer.'],
   ['NO_COLOR', 'No colours, whatever the terminal.'],
   [
     'XDG_CONFIG_HOME, XDG_CACHE_HOME',
@@ -29,7 +30,9 @@ export function commandLinePage(): string {
     'Here you look up every command of `latchkey`: its arguments, options and examples. All you need is the base URL of a gateway, and a key or a login.',
     'In 60 seconds: `latchkey login --base-url https://latchkey.example.com`, then `latchkey targets`. `latchkey kubeconfig virtualcluster/demo/shop --merge` lets kubectl in.',
     '## Install',
-    'It is one file that needs Node 22.15 or newer: `npm run bundle` writes `dist/latchkey-cli.cjs`. Put it into your PATH as `latchkey`. As `kubectl-latchkey` in your PATH it is `kubectl latchkey`, too.',
+    'It is one file that needs Node 22.15 or newer. A release has it as a package, which gives you `latchkey` and `kubectl latchkey`:',
+    `\`\`\`sh\nnpm install --global ./latchkey-cli-${version}.tgz\n\`\`\``,
+    'From the sources, `npm run bundle` writes `dist/latchkey-cli.cjs`.',
     'If your kuberc has `credentialPluginPolicy: Allowlist`, add this entry:',
     '```yaml\ncredentialPluginAllowlist:\n  - name: latchkey\n```',
     '## Keys stay secret',

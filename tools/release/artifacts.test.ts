@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
-import { packedChart, partsList } from './artifacts.ts';
+import { buildCommandLine } from '../bundle/build-command-line.ts';
+import { packedChart, packedCommandLine, partsList } from './artifacts.ts';
 
 it('packs the chart to the same bytes each time, with every file in it', () => {
   const packed = packedChart();
@@ -18,4 +22,28 @@ it('lists the parts of the bundle with version and licence, and nothing that onl
   for (const { name, version, licenses = [] } of list.components)
     expect([name, version.length > 0, licenses.length > 0]).toEqual([name, true, true]);
   expect(partsList()).toBe(partsList());
+});
+
+it('packs the command line as a package of npm, which gives both of its names', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-install-'));
+  try {
+    const bundle = path.join(folder, 'bundle.cjs');
+    await buildCommandLine(bundle);
+    const packed = packedCommandLine('1.2.3', bundle);
+    expect(packedCommandLine('1.2.3', bundle).equals(packed)).toBe(true);
+    writeFileSync(path.join(folder, 'latchkey.tgz'), packed);
+    writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
+    execFileSync('npm', ['install', '--offline', '--silent', '--no-audit', '--no-fund', './latchkey.tgz'], {
+      cwd: folder,
+    });
+    for (const name of ['latchkey', 'kubectl-latchkey']) {
+      const program = path.join(folder, 'node_modules/.bin', name);
+      const PATH = `${path.dirname(process.execPath)}:${process.env['PATH']}`;
+      expect(execFileSync(program, ['--version'], { encoding: 'utf8', env: { PATH } })).toMatch(
+        /^latchkey \d/,
+      );
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const shipped = ['install.yaml', 'latchkey.mjs', 'yaml-worker.mjs', 'THIRD_PARTY_LICENSES'];
+const commandLine = 'latchkey-cli.cjs';
+const shipped = ['install.yaml', 'latchkey.mjs', 'yaml-worker.mjs', commandLine, 'THIRD_PARTY_LICENSES'];
 
 /**
  * Puts the files of a release into `folder`, with their checksums. The same tree makes the same bytes. `dist` has to hold the bundle and
@@ -15,12 +25,41 @@ export function makeArtifacts(folder: string, version: string): void {
   mkdirSync(folder, { recursive: true });
   for (const file of shipped) copyFileSync(path.join(root, 'dist', file), path.join(folder, file));
   writeFileSync(path.join(folder, `latchkey-${version}.tgz`), packedChart());
+  writeFileSync(path.join(folder, `latchkey-cli-${version}.tgz`), packedCommandLine(version));
   writeFileSync(path.join(folder, 'latchkey.cdx.json'), partsList());
   writeFileSync(path.join(folder, 'SHA256SUMS'), checksums(folder));
 }
 
-/** As `helm package` makes it, but with no time and no user of this machine in it. */
-export function packedChart(): Buffer {
+/** As `helm package` makes it. */
+export const packedChart = (): Buffer => packed(path.join(root, 'charts'), 'latchkey');
+
+/** As `npm pack` makes it: the bundle of the command line as a package without dependencies. */
+export function packedCommandLine(version: string, bundle = path.join(root, 'dist', commandLine)): Buffer {
+  const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-pack-'));
+  try {
+    mkdirSync(path.join(folder, 'package'));
+    const file = (name: string) => path.join(folder, 'package', name);
+    copyFileSync(bundle, file(commandLine));
+    copyFileSync(path.join(root, 'LICENSE'), file('LICENSE'));
+    writeFileSync(file('package.json'), `${JSON.stringify(manifestOf(version), null, 2)}\n`);
+    return packed(folder, 'package');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const manifestOf = (version: string) => ({
+  name: 'latchkey',
+  version,
+  description: 'The command line of Latchkey: keys for the clusters of a platform',
+  license: 'Apache-2.0',
+  // The second name makes it a plugin of kubectl.
+  bin: { latchkey: commandLine, 'kubectl-latchkey': commandLine },
+  engines: { node: '>=22.15' },
+});
+
+/** With no time and no user of this machine in it. */
+function packed(folder: string, name: string): Buffer {
   const plain = [
     '--sort=name',
     '--mtime=@0',
@@ -29,9 +68,7 @@ export function packedChart(): Buffer {
     '--numeric-owner',
     '--mode=go=rX,u+rw,a-s',
   ];
-  const tar = execFileSync('tar', ['-cf', '-', ...plain, '-C', path.join(root, 'charts'), 'latchkey'], {
-    maxBuffer: 2 ** 26,
-  });
+  const tar = execFileSync('tar', ['-cf', '-', ...plain, '-C', folder, name], { maxBuffer: 2 ** 26 });
   return execFileSync('gzip', ['-9', '-n'], { input: tar, maxBuffer: 2 ** 26 });
 }
 

@@ -67,6 +67,14 @@ const noGateway = ({ status, headers }: Answer, baseURL: string): Failure => {
   );
 };
 
+/** The texts of the headers `Warning`, which Node joins. */
+export function warningsIn({ headers }: Pick<Answer, 'headers'>): readonly string[] {
+  const joined = String(headers['warning'] ?? '');
+  return [...joined.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    text.replaceAll(/\\(.)/g, '$1'),
+  );
+}
+
 /** Beyond it, ends of keys and tokens are misjudged, milliseconds. */
 export const maxClockOffsetMs = 60_000;
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { Context } from '../context.ts';
-import { readAnswer } from './answers.ts';
+import { printable } from '../failure.ts';
+import { readAnswer, warningsIn } from './answers.ts';
 import type { Answer } from './transport.ts';
 
 /** A gateway, and how to speak to it. */
@@ -23,15 +24,17 @@ export interface Question {
   readonly key?: string;
 }
 
+type Surroundings = Pick<Context, 'send' | 'signal' | 'now' | 'stderr'>;
+
 const defaultTimeoutMs = 20_000;
 const ofKinds = `/kubernetes/management/apis/${apiVersion}`;
 
 /** The public API of one gateway, as the holder of a key. Each method throws a Failure. */
 export class Platform {
   readonly connection: Connection;
-  readonly #context: Pick<Context, 'send' | 'signal' | 'now'>;
+  readonly #context: Surroundings;
 
-  constructor(connection: Connection, context: Pick<Context, 'send' | 'signal' | 'now'>) {
+  constructor(connection: Connection, context: Surroundings) {
     this.connection = connection;
     this.#context = context;
   }
@@ -39,6 +42,9 @@ export class Platform {
   /** `path` begins behind the base URL. */
   async ask(path: string, question: Question = {}): Promise<JsonObject> {
     const answer = await this.send(path, question);
+    // A refusal says the same in its message.
+    if (answer.status < 400)
+      for (const text of warningsIn(answer)) this.#context.stderr.write(`Warning: ${printable(text)}\n`);
     return readAnswer(answer, { baseURL: this.connection.baseURL, now: this.#context.now() });
   }
 
