@@ -15,7 +15,7 @@ const provider = {
 };
 const tokenWith = (claims: object) => `a.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c`;
 
-/** What a browser does after the person has logged in: it goes back with what the provider says. */
+/** The way back of a browser after the person has logged in, with the answer of the provider. */
 type Return = (page: URL) => Readonly<Record<string, string>>;
 
 const visit = async (url: URL): Promise<number> =>
