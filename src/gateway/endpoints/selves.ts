@@ -5,37 +5,52 @@ import type { Identity } from '../../credentials/identity.ts';
 import { checkAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
+import { parseKey } from '../../kube/object.ts';
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
 import { explainRefusal } from '../gate/authenticate.ts';
 import { type OwnedScope, ownedScopes, type Verdict } from '../index/verdict.ts';
 import { forward } from '../proxy/forward.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
-import type { Endpoint, EndpointServices } from './shared/endpoint.ts';
-import { sendObject } from './shared/reply.ts';
+import { targetResources, UsableTargets } from './projects/usable-targets.ts';
+import type { Endpoint, EndpointRequest, EndpointServices } from './shared/endpoint.ts';
+import { answerFailure, sendObject } from './shared/reply.ts';
 import { readSentObject, warningHeaders } from './shared/request-body.ts';
 
 const kind = 'Self';
 
 /** Says who a request comes from. `spec.accessKey` asks the same about another access key, which the client holds too. */
 export function selves(services: EndpointServices): Endpoint {
-  const { index, misses, settings, clientAddress } = services;
+  const { settings } = services;
   return async (request) => {
-    const { asked, response, sender, refuse } = request;
+    const { asked, response, refuse } = request;
     // The API server knows no such version, and says so.
     if (asked.apiVersion !== version) return forward(request);
     if (!isCreate(asked)) return refuse(onlyCreate);
-    const sent = await readSentObject(request, { kind, specFields: ['accessKey'] }, services);
+    const sent = await readSentObject(request, { kind, specFields: ['accessKey', 'targets'] }, services);
     if (response.destroyed) return;
     if ('refusal' in sent) return refuse(sent.refusal);
-    const { accessKey } = asObject(sent.object['spec']);
-    const address = clientAddress(request.request);
-    const verdict = isSet(accessKey)
-      ? judgeKey(String(accessKey), { index, misses }, address)
-      : aboutSender(sender.verdict, accessKey);
+    const spec = asObject(sent.object['spec']);
+    const verdict = judged(request, spec, services);
     if ('code' in verdict) return refuse(verdict);
-    const status = selfStatus(verdict, settings.projectNamespacePrefix);
-    sendObject(request, 201, toSelf(sent.object, status), warningHeaders(sent.warnings));
+    try {
+      const targets = spec['targets'] === true ? await targetsOf(request, services, verdict) : undefined;
+      const status = { ...selfStatus(verdict, settings.projectNamespacePrefix), targets };
+      sendObject(request, 201, toSelf(sent.object, defined(status)), warningHeaders(sent.warnings));
+    } catch (error) {
+      answerFailure(request, error as Error);
+    }
   };
+}
+
+/** The credential that the question is about. */
+function judged(
+  { sender, request }: EndpointRequest,
+  { accessKey, targets }: JsonObject,
+  { index, misses, clientAddress }: EndpointServices,
+): Verdict | ErrorAnswer {
+  if (targets !== undefined && typeof targets !== 'boolean') return noFlag;
+  if (!isSet(accessKey)) return aboutSender(sender.verdict, accessKey);
+  return judgeKey(String(accessKey), { index, misses }, clientAddress(request));
 }
 
 /** The key in the spec that was sent is left out. */
@@ -67,6 +82,25 @@ function judgeKey(
   return errorAnswer('ERR_SELF_ACCESS_KEY', { problem });
 }
 
+/** The targets that the credential may be used in, as lists of them show it. */
+async function targetsOf(
+  { sender, turn, response }: EndpointRequest,
+  services: EndpointServices,
+  verdict: Verdict,
+): Promise<readonly JsonObject[]> {
+  const found: JsonObject[] = [];
+  for (const resource of targetResources.values()) {
+    const usable = new UsableTargets({ sender: { ...sender, verdict }, turn, response }, services, resource);
+    for (const key of await usable.find('')) {
+      const { namespace = '', name } = parseKey(key);
+      const project = services.targetRecords.findProject(namespace);
+      found.push(defined({ kind: resource.kind, project, name }));
+    }
+  }
+  return found;
+}
+
+const noFlag = errorAnswer('ERR_OBJECT_MISMATCH', { problem: 'spec.targets must be true or false' });
 const emptyKey = errorAnswer('ERR_OBJECT_MISMATCH', {
   problem: 'spec.accessKey is empty; a variable may not be set. Without this field the Self is about you',
 });

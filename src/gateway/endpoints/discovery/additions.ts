@@ -37,6 +37,12 @@ const scoped = object('A scope and whose it is.', {
   scope: object('The scope, with deprecated fields in their place.'),
 });
 
+const target = object('A target.', {
+  kind: text('Kind of the target: a virtual cluster, a space or a cluster.'),
+  project: text('Project of the target, where it has one.'),
+  name: text('Name of the target.'),
+});
+
 const selfStatus = object('Answer of the gateway.', {
   user: named,
   team: named,
@@ -49,10 +55,12 @@ const selfStatus = object('Answer of the gateway.', {
   scopes: list('All scopes that a request must pass, nearest first.', scoped),
   expirationTimestamp: text('End of the credential, as far as it is known; absent: never.'),
   projectNamespacePrefix: text('Prefix of the namespace of each project, before the name of the project.'),
+  targets: list('The targets that it may enter, where the request asks for them.', target),
 });
 
 const selfSpec = object('Question about a credential.', {
   accessKey: text('Another access key to ask about, in plain text; absent: the credential of the request.'),
+  targets: { type: 'boolean', description: 'Whether the answer lists the targets that it may enter.' },
 });
 
 /** By name, for `components.schemas`. */

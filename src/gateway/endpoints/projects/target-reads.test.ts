@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { targetSite } from '../../../../test/builders/target-site.ts';
+import { asObject, parseJSON } from '../../../api/json.ts';
 import { printedColumns } from './target-table.ts';
 import { readRules } from './usable-targets.ts';
 
@@ -123,6 +124,40 @@ describe('a get of a target', () => {
       code: 403,
       message: expect.stringContaining('scope'),
     });
+  });
+});
+
+describe('a Self that asks for targets', () => {
+  const selfOf = async (rights: readonly string[], spec: object) => {
+    const { sendRaw, key } = await targetSite({ rights });
+    const body = JSON.stringify({ spec });
+    const text = await sendRaw(
+      [
+        'POST /kubernetes/management/apis/management.platform.sh/v1/selves HTTP/1.1',
+        ...['Host: a', 'Connection: close', `Authorization: Bearer ${key}`, 'Content-Type: application/json'],
+        ...[`Content-Length: ${body.length}`, '', body],
+      ].join('\r\n'),
+    );
+    return {
+      status: Number(text.split(' ')[1]),
+      targets: asObject(asObject(parseJSON(text.slice(text.indexOf('\r\n\r\n') + 4)))['status'])['targets'],
+    };
+  };
+
+  it('names exactly those that lists show', async () => {
+    const rights = ['use virtualclusterinstances p-red/web', 'use clusters /us'];
+    expect(await selfOf(rights, { targets: true })).toEqual({
+      status: 201,
+      targets: [
+        { kind: 'VirtualClusterInstance', project: 'red', name: 'web' },
+        { kind: 'Cluster', name: 'us' },
+      ],
+    });
+  });
+
+  it('is the only one that has them', async () => {
+    expect(await selfOf(['use clusters /'], {})).toEqual({ status: 201, targets: undefined });
+    expect((await selfOf([], { targets: 'yes' })).status).toBe(400);
   });
 });
 
