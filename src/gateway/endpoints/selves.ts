@@ -20,7 +20,6 @@ const kind = 'Self';
 
 /** Says who a request comes from. `spec.accessKey` asks the same about another access key, which the client holds too. */
 export function selves(services: EndpointServices): Endpoint {
-  const { settings } = services;
   return async (request) => {
     const { asked, response, refuse } = request;
     // The API server knows no such version, and says so.
@@ -29,17 +28,31 @@ export function selves(services: EndpointServices): Endpoint {
     const sent = await readSentObject(request, { kind, specFields: ['accessKey', 'targets'] }, services);
     if (response.destroyed) return;
     if ('refusal' in sent) return refuse(sent.refusal);
-    const spec = asObject(sent.object['spec']);
-    const verdict = judged(request, spec, services);
+    const verdict = judged(request, asObject(sent.object['spec']), services);
     if ('code' in verdict) return refuse(verdict);
     try {
-      const targets = spec['targets'] === true ? await targetsOf(request, services, verdict) : undefined;
-      const status = { ...selfStatus(verdict, settings.projectNamespacePrefix), targets };
-      sendObject(request, 201, toSelf(sent.object, defined(status)), warningHeaders(sent.warnings));
+      const status = await statusFor(request, sent.object, { services, verdict });
+      sendObject(request, 201, toSelf(sent.object, status), warningHeaders(sent.warnings));
     } catch (error) {
       answerFailure(request, error as Error);
     }
   };
+}
+
+interface Asked {
+  readonly services: EndpointServices;
+  readonly verdict: Verdict;
+}
+
+/** With the targets, where they are asked for: each list of them takes some questions to the platform. */
+async function statusFor(
+  request: EndpointRequest,
+  sent: JsonObject,
+  { services, verdict }: Asked,
+): Promise<JsonObject> {
+  const status = selfStatus(verdict, services.settings.projectNamespacePrefix);
+  if (asObject(sent['spec'])['targets'] !== true) return status;
+  return { ...status, targets: await targetsOf(request, services, verdict) };
 }
 
 /** The credential that the question is about. */
@@ -48,7 +61,7 @@ function judged(
   { accessKey, targets }: JsonObject,
   { index, misses, clientAddress }: EndpointServices,
 ): Verdict | ErrorAnswer {
-  if (targets !== undefined && typeof targets !== 'boolean') return noFlag;
+  if (isSet(targets) && typeof targets !== 'boolean') return noFlag;
   if (!isSet(accessKey)) return aboutSender(sender.verdict, accessKey);
   return judgeKey(String(accessKey), { index, misses }, clientAddress(request));
 }
