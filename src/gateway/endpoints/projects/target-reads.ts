@@ -42,6 +42,21 @@ export function targetReads(
   };
 }
 
+/** A watch may run for hours, and its credential be given another scope. What has ended is cut. */
+function presentSender(
+  { sender, turn, response }: EndpointRequest,
+  { index }: Pick<EndpointServices, 'index'>,
+): Pick<EndpointRequest, 'sender' | 'turn' | 'response'> {
+  return {
+    turn,
+    response,
+    get sender() {
+      const verdict = index.find(sender.hash);
+      return verdict !== undefined && 'record' in verdict ? { ...sender, verdict } : sender;
+    },
+  };
+}
+
 const passOn: Endpoint = async (request) => request.passOn();
 
 /** As the request stands: by its scopes, and by RBAC. */
@@ -61,8 +76,11 @@ async function answer(
 ): Promise<void> {
   const { asked } = request;
   const form = readAccept(request.request.headers.accept) ?? refuse('ERR_NOT_ACCEPTABLE', {});
+  if (asked.verb === 'watch') {
+    const usable = new UsableTargets(presentSender(request, services), services, resource);
+    return await watchTargets(request, services, { resource, form, usable });
+  }
   const usable = new UsableTargets(request, services, resource);
-  if (asked.verb === 'watch') return await watchTargets(request, services, { resource, form, usable });
   if (asked.verb === 'list') return await sendList(request, services, { resource, form, usable });
   if (!(await usable.includes(keyOf(asked)))) return refuseGet(request);
   const [found] = (await readPage(services, resource, ofOne(asked))).items;

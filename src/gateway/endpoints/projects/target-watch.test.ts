@@ -1,5 +1,6 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { verdictFor } from '../../../../test/builders/gateway-stage.ts';
 import { targetObject, targetSite } from '../../../../test/builders/target-site.ts';
 import { waitFor } from '../../../../test/fakes/wait-for.ts';
 
@@ -68,6 +69,17 @@ describe('a watch of targets', () => {
     for (const object of [shop, web]) site.platform.emit('ADDED', object);
     await waitFor('the events come', () => state.events.length > 0);
     expect(seen(state.events)).toEqual(['ADDED web']);
+  });
+
+  it('follows another scope of the credential', async () => {
+    const scopeOf = (virtualCluster: string) => ({ virtualClusters: [{ project: 'red', virtualCluster }] });
+    const site = await targetSite({ rights: ['use virtualclusterinstances /'], scope: scopeOf('web') });
+    const { state } = watch(site);
+    await watching(site);
+    site.know(site.key, verdictFor(scopeOf('shop')));
+    for (const object of [web, shop]) site.platform.emit('ADDED', object);
+    await waitFor('the events come', () => state.events.length > 0);
+    expect(seen(state.events)).toEqual(['ADDED shop']);
   });
 
   it('goes on from a list: a change of what stood there is no news, and its end is told', async () => {
