@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { commands } from './commands/index.ts';
-import type { CommandSpec, Invocation, OptionSpec, OptionValues } from './context.ts';
-import { usage } from './failure.ts';
 import { looksLikeKey } from './session/key-input.ts';
+import type { CommandSpec, Invocation, OptionSpec, OptionValues } from './shared/context.ts';
+import { usage } from './shared/failure.ts';
 
 /** The request of a command line: `help` about one command, or about all. */
 export type Parsed =

@@ -13,9 +13,9 @@ import {
 } from '../../test/builders/command-line.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import { commands } from './commands/index.ts';
-import { exitCodes } from './failure.ts';
 import { commandHelp, helpText } from './help.ts';
 import { loginByDevice } from './login/device.ts';
+import { exitCodes } from './shared/failure.ts';
 
 let person: Person;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { usageLine } from './command-line.ts';
 import { commands } from './commands/index.ts';
-import type { CommandSpec, OptionSpec } from './context.ts';
-import { exitCodes } from './failure.ts';
+import type { CommandSpec, OptionSpec } from './shared/context.ts';
+import { exitCodes } from './shared/failure.ts';
 
 /** The text of `latchkey --help`. */
 export function helpText(): string {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Context, ProgramResult } from './context.ts';
+import type { Context, ProgramResult } from './shared/context.ts';
 
 /** Longer than any answer of a program that is run here. */
 const maxOutput = 256 * 2 ** 20;

@@ -1,9 +1,9 @@
 import { version } from '../version.ts';
 import { readCommandLine } from './command-line.ts';
-import type { Context } from './context.ts';
-import { exitCodes, Failure, printable } from './failure.ts';
 import { commandHelp, helpText } from './help.ts';
 import { processContext } from './process-context.ts';
+import type { Context } from './shared/context.ts';
+import { exitCodes, Failure, printable } from './shared/failure.ts';
 
 /** Runs one command line to its end, and gives the exit code. It throws nothing. */
 export async function runCommandLine(words: readonly string[], context: Context): Promise<number> {

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Context, ProgramResult } from '../../src/cli/context.ts';
-import type { Answer, SentRequest } from '../../src/cli/gateway/transport.ts';
 import { runCommandLine } from '../../src/cli/run.ts';
+import type { Answer, Context, ProgramResult, SentRequest } from '../../src/cli/shared/context.ts';
 
 export const baseURL = 'https://latchkey.example.com';
 /** Whole, and of no one. */

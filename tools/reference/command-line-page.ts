@@ -1,8 +1,8 @@
 import { usageLine } from '../../src/cli/command-line.ts';
 import { commands } from '../../src/cli/commands/index.ts';
-import type { CommandSpec } from '../../src/cli/context.ts';
-import { exitCodes } from '../../src/cli/failure.ts';
 import { optionName } from '../../src/cli/help.ts';
+import type { CommandSpec } from '../../src/cli/shared/context.ts';
+import { exitCodes } from '../../src/cli/shared/failure.ts';
 import { version } from '../../src/version.ts';
 import { code, page, table } from './markdown.ts';
 

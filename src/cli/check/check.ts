@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../shared/context.ts';
 
 /** One line of the preflight. */
 export interface Finding {

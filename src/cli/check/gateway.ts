@@ -1,8 +1,8 @@
 import { asObject, asText, parseJSON } from '../../api/json.ts';
 import { version } from '../../version.ts';
-import { Failure } from '../failure.ts';
 import { clockOffset, maxClockOffsetMs } from '../gateway/answers.ts';
 import type { Platform } from '../gateway/platform.ts';
+import { Failure } from '../shared/failure.ts';
 import { type Finding, failed, ok } from './check.ts';
 
 /** The gateway, as holders see it: its address, its certificate, its release and its clock. */

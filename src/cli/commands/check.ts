@@ -2,12 +2,12 @@ import type { Finding } from '../check/check.ts';
 import { Kubectl } from '../check/check.ts';
 import { checkCluster } from '../check/cluster.ts';
 import { checkGateway } from '../check/gateway.ts';
-import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../context.ts';
-import { Failure, printable, usage } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
+import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../shared/context.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 
 const { 'key-file': _, ...placeOptions } = connectionOptions;
 

@@ -1,6 +1,6 @@
-import type { CommandSpec, Context, Invocation } from '../context.ts';
-import { usage } from '../failure.ts';
 import { completionScript } from '../output/completion.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 
 /** `commands`: all of them, this one too. */
 export const completion = (commands: () => readonly CommandSpec[]): CommandSpec => ({

@@ -1,15 +1,15 @@
 import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
-import { type CommandSpec, type Context, type Invocation, textOption } from '../context.ts';
 import { cachePlace, sourceVersion } from '../credential/cache.ts';
 import { execCredential } from '../credential/exec-credential.ts';
 import { fileOf, sourceOf } from '../credential/fast-path.ts';
 import { currentCredential, type Source } from '../credential/renewal.ts';
 import { childSource, keySource } from '../credential/sources.ts';
 import { trustSource } from '../exchange/trust-source.ts';
-import { usage } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connectionOptions, findKey, noKey, readPlace } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
+import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 
 export const credential: CommandSpec = {
   name: 'credential',

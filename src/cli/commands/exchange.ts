@@ -1,13 +1,13 @@
 import { formatInstant } from '../../api/instant.ts';
 import { defined } from '../../api/json.ts';
-import { type CommandSpec, type Context, type Invocation, textOption } from '../context.ts';
 import { findSubjectToken } from '../exchange/subject-tokens.ts';
 import { exchangeToken } from '../exchange/token-exchange.ts';
-import { usage } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
+import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 import { deliverKey, writeKeyOption } from './keys-create.ts';
 
 const { 'key-file': _, ...placeOptions } = connectionOptions;

@@ -1,13 +1,13 @@
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
-import { type CommandSpec, type Context, type Invocation, textOption } from '../context.ts';
 import { type Asked, reviewFor } from '../explain/asked.ts';
 import { explainChain, type Verdict } from '../explain/chain.ts';
-import { Failure, printable, usage } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
 import { readKeyFromInput } from '../session/key-input.ts';
+import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 import { readTarget } from '../targets/targets.ts';
 
 export const explain: CommandSpec = {

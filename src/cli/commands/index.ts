@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../context.ts';
+import type { CommandSpec } from '../shared/context.ts';
 import { check } from './check.ts';
 import { completion } from './completion.ts';
 import { credential } from './credential.ts';

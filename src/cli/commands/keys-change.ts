@@ -3,10 +3,10 @@ import { asObject, asText } from '../../api/json.ts';
 import { annotations } from '../../api/names.ts';
 import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
-import type { CommandSpec, Context, Invocation } from '../context.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
 import { findSession, keepSession } from '../session/sessions.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
 import { deliverKey, writeKeyOption } from './keys-create.ts';
 
 const patch = (body: object) => ({ method: 'PATCH', body, contentType: 'application/merge-patch+json' });

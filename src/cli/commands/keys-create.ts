@@ -1,11 +1,18 @@
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
-import { type CommandSpec, type Context, type Invocation, isOn, listOption, textOption } from '../context.ts';
-import { Failure, usage } from '../failure.ts';
 import { outputOption, readForm, show } from '../output/output.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
 import { writePrivate } from '../session/private-file.ts';
+import {
+  type CommandSpec,
+  type Context,
+  type Invocation,
+  isOn,
+  listOption,
+  textOption,
+} from '../shared/context.ts';
+import { Failure, usage } from '../shared/failure.ts';
 
 const scopeOptions = {
   project: {

@@ -1,11 +1,11 @@
 import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
-import type { CommandSpec, Context, Invocation } from '../context.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm, shortTime, show } from '../output/output.ts';
 import { describeScope } from '../output/scopes.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
 
 export const keysList: CommandSpec = {
   name: 'keys list',

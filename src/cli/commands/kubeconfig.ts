@@ -1,14 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../../api/json.ts';
-import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../context.ts';
-import { usage } from '../failure.ts';
 import type { Connection } from '../gateway/platform.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
 import { homeOf } from '../session/places.ts';
 import { writePrivate } from '../session/private-file.ts';
+import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 import { resolveTarget, type Target } from '../targets/targets.ts';
 
 export const kubeconfig: CommandSpec = {

@@ -1,8 +1,6 @@
 import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, defined } from '../../api/json.ts';
-import { type CommandSpec, type Context, type Invocation, isOn } from '../context.ts';
 import { exchangeToken } from '../exchange/token-exchange.ts';
-import { usage } from '../failure.ts';
 import { type Connection, Platform } from '../gateway/platform.ts';
 import { loginInBrowser } from '../login/browser.ts';
 import { loginByDevice } from '../login/device.ts';
@@ -11,6 +9,8 @@ import { shortTime } from '../output/output.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
 import { readKeyFromInput } from '../session/key-input.ts';
 import { keepSession } from '../session/sessions.ts';
+import { type CommandSpec, type Context, type Invocation, isOn } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 
 const { 'key-file': _, ...placeOptions } = connectionOptions;
 

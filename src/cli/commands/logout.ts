@@ -1,8 +1,8 @@
-import type { CommandSpec, Context, Invocation } from '../context.ts';
-import { Failure } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
 import { dropSession } from '../session/sessions.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
+import { Failure } from '../shared/failure.ts';
 import { pathOfKey } from './keys-change.ts';
 
 const { 'key-file': _, ...placeOptions } = connectionOptions;

@@ -1,9 +1,9 @@
 import { asObject, asText } from '../../api/json.ts';
-import type { CommandSpec, Context, Invocation } from '../context.ts';
-import { Failure } from '../failure.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
 import { readKeyFromInput } from '../session/key-input.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
+import { Failure } from '../shared/failure.ts';
 import { pathOfKey } from './keys-change.ts';
 
 export const revoke: CommandSpec = {

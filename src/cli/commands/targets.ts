@@ -1,6 +1,6 @@
-import type { CommandSpec, Context, Invocation } from '../context.ts';
 import { outputOption, readForm, show } from '../output/output.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
 import { findTargets, type UsableTarget } from '../targets/targets.ts';
 
 export const targets: CommandSpec = {

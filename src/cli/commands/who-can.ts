@@ -1,10 +1,10 @@
 import { asObject, asTexts, isObject, type JsonObject } from '../../api/json.ts';
 import { group } from '../../api/names.ts';
-import type { CommandSpec, Context, Invocation } from '../context.ts';
-import { usage } from '../failure.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm, show } from '../output/output.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
+import { usage } from '../shared/failure.ts';
 import { readTarget } from '../targets/targets.ts';
 
 export const whoCan: CommandSpec = {

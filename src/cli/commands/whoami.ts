@@ -1,9 +1,9 @@
 import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, asTexts } from '../../api/json.ts';
-import type { CommandSpec, Context, Invocation } from '../context.ts';
 import { facts, outputOption, readForm, shortTime, show } from '../output/output.ts';
 import { describeScopes } from '../output/scopes.ts';
 import { connect, connectionOptions } from '../session/connection.ts';
+import type { CommandSpec, Context, Invocation } from '../shared/context.ts';
 
 export const whoami: CommandSpec = {
   name: 'whoami',

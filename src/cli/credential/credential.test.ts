@@ -10,7 +10,7 @@ import {
   statusOf,
 } from '../../../test/builders/command-line.ts';
 import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../shared/failure.ts';
 import { cachePlace, readCache } from './cache.ts';
 import { answerFromCache } from './fast-path.ts';
 import { lockLifeMs, takeLock } from './lock.ts';

@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
 import { sessionsFile } from '../session/sessions-file.ts';
+import type { Context } from '../shared/context.ts';
 import {
   cachePlace,
   isFresh,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../api/json.ts';
-import type { Context } from '../context.ts';
-import { Failure } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure } from '../shared/failure.ts';
 import {
   type Cached,
   type CachePlace,

@@ -1,8 +1,8 @@
 import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, defined } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
-import { Failure } from '../failure.ts';
 import type { Platform } from '../gateway/platform.ts';
+import { Failure } from '../shared/failure.ts';
 import type { Obtained, Source } from './renewal.ts';
 
 /** Of each question, so that one renewal is over before its lock is taken for dead. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aKey, baseURL, Person } from '../../../test/builders/command-line.ts';
-import type { SentRequest } from '../gateway/transport.ts';
+import type { SentRequest } from '../shared/context.ts';
 
 let person: Person;
 beforeEach(() => {

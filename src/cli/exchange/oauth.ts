@@ -1,7 +1,7 @@
 import { asObject, asText, type JsonObject, parseJSON } from '../../api/json.ts';
-import { Failure, type FailureKind, printable } from '../failure.ts';
 import { type Asked, readAnswer } from '../gateway/answers.ts';
-import type { Answer } from '../gateway/transport.ts';
+import type { Answer } from '../shared/context.ts';
+import { Failure, type FailureKind, printable } from '../shared/failure.ts';
 
 /** By the error of RFC 6749 and RFC 8693. */
 const fixes: Readonly<Record<string, readonly [FailureKind, string]>> = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { asObject, asText, parseJSON } from '../../api/json.ts';
-import type { Context } from '../context.ts';
-import { Failure, usage } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure, usage } from '../shared/failure.ts';
 
 /** Where a Pod finds its token, when it is projected as docs/reference/command-line.md shows. */
 const projectedToken = '/var/run/secrets/latchkey/token';

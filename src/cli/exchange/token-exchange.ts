@@ -1,7 +1,7 @@
 import { asText, defined } from '../../api/json.ts';
 import type { Obtained } from '../credential/renewal.ts';
-import { Failure } from '../failure.ts';
 import type { Platform } from '../gateway/platform.ts';
+import { Failure } from '../shared/failure.ts';
 import { readExchangeAnswer } from './oauth.ts';
 
 /** A token of somebody else that the gateway takes for a key. */

@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
 import type { Source } from '../credential/renewal.ts';
 import { isAccepted } from '../credential/sources.ts';
 import type { Platform } from '../gateway/platform.ts';
+import type { Context } from '../shared/context.ts';
 import { findSubjectToken } from './subject-tokens.ts';
 import { exchangeToken } from './token-exchange.ts';
 

@@ -1,6 +1,6 @@
 import { asObject, asText, isObject, type JsonObject, parseJSON } from '../../api/json.ts';
-import { Failure, type FailureKind, printable } from '../failure.ts';
-import type { Answer } from './transport.ts';
+import type { Answer } from '../shared/context.ts';
+import { Failure, type FailureKind, printable } from '../shared/failure.ts';
 
 /** The question to the gateway, for a message about the answer. */
 export interface Asked {

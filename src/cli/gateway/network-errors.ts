@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../shared/failure.ts';
 
 type Explanation = readonly [problem: string, fix: string];
 

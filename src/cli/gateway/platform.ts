@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
-import type { Context } from '../context.ts';
-import { printable } from '../failure.ts';
+import type { Answer, Context } from '../shared/context.ts';
+import { printable } from '../shared/failure.ts';
 import { readAnswer, warningsIn } from './answers.ts';
-import type { Answer } from './transport.ts';
 
 /** A gateway, and how to speak to it. */
 export interface Connection {

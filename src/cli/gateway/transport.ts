@@ -1,24 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, type AgentOptions, request } from 'node:https';
 import { getCACertificates } from 'node:tls';
+import type { Answer, SentRequest } from '../shared/context.ts';
 import { explainNetworkError } from './network-errors.ts';
-
-export interface SentRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** PEM. Absent: the authorities that Node and this system trust. */
-  readonly ca?: string;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly text: string;
-}
 
 /** Lists of thousands of objects, and no more: what answers may be no gateway. */
 const maxBytes = 64 * 2 ** 20;

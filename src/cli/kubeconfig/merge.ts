@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, parseDocument, YAMLSeq } from 'yaml';
-import { usage } from '../failure.ts';
 import { toYAML } from '../output/yaml.ts';
+import { usage } from '../shared/failure.ts';
 
 interface Named {
   readonly name: string;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { toAnswer } from '../../../test/builders/command-line.ts';
-import type { SentRequest } from '../gateway/transport.ts';
+import type { SentRequest } from '../shared/context.ts';
 import { loginInBrowser } from './browser.ts';
 
 const issuer = 'https://idp.example.com';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { asObject, asText, parseJSON } from '../../api/json.ts';
-import type { Context } from '../context.ts';
-import { Failure, printable, usage } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 import { noToken, type Provider, postForm, secureURL } from './provider.ts';
 
 type Surroundings = Pick<Context, 'send' | 'signal' | 'stderr' | 'run' | 'platform'>;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asCount, asText } from '../../api/json.ts';
-import type { Context } from '../context.ts';
-import { Failure, printable, usage } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 import { noToken, type Provider, postForm } from './provider.ts';
 
 type Surroundings = Pick<Context, 'send' | 'signal' | 'stderr' | 'now'>;

@@ -1,7 +1,7 @@
 import { asObject, asText, asTexts, parseJSON } from '../../api/json.ts';
-import { type Context, type Invocation, type OptionSpec, textOption } from '../context.ts';
-import { Failure, usage } from '../failure.ts';
 import type { Platform } from '../gateway/platform.ts';
+import { type Context, type Invocation, type OptionSpec, textOption } from '../shared/context.ts';
+import { Failure, usage } from '../shared/failure.ts';
 
 export const providerOptions = {
   issuer: {

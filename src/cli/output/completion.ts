@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../context.ts';
+import type { CommandSpec } from '../shared/context.ts';
 
 type Writer = (commands: readonly CommandSpec[]) => string;
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts';
-import { type Context, type Invocation, type OptionSpec, textOption } from '../context.ts';
-import { printable, usage } from '../failure.ts';
+import { type Context, type Invocation, type OptionSpec, textOption } from '../shared/context.ts';
+import { printable, usage } from '../shared/failure.ts';
 import { toYAML } from './yaml.ts';
 
 export const outputOption = {

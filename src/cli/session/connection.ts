@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { defined } from '../../api/json.ts';
-import { type Context, type Invocation, type OptionSpec, textOption } from '../context.ts';
-import { Failure, usage } from '../failure.ts';
 import { type Connection, Platform } from '../gateway/platform.ts';
+import { type Context, type Invocation, type OptionSpec, textOption } from '../shared/context.ts';
+import { Failure, usage } from '../shared/failure.ts';
 import { readKey, readKeyFile } from './key-input.ts';
 import { findSession, type Session } from './sessions.ts';
 

@@ -1,4 +1,4 @@
-import { usage } from '../failure.ts';
+import { usage } from '../shared/failure.ts';
 
 const units = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 

@@ -1,6 +1,6 @@
 import { checkAccessKey } from '../../credentials/keys/access-key.ts';
-import type { Context } from '../context.ts';
-import { Failure, usage } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure, usage } from '../shared/failure.ts';
 import { readPrivate } from './private-file.ts';
 
 /** A key as people paste it: without what editors and shells put around it. Throws a Failure for what is none. */

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { Failure } from '../failure.ts';
+import { Failure } from '../shared/failure.ts';
 
 /**
  * Reads a file that holds a key. Undefined where there is none. Throws a Failure where others on this machine could read it too, or

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Context } from '../context.ts';
+import type { Context } from '../shared/context.ts';
 import { configFolder } from './places.ts';
 
 export const sessionsFile = (context: Pick<Context, 'env' | 'platform'>): string =>

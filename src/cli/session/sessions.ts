@@ -1,6 +1,6 @@
 import { asObject, asText, defined, isObject, parseJSON } from '../../api/json.ts';
-import type { Context } from '../context.ts';
-import { Failure } from '../failure.ts';
+import type { Context } from '../shared/context.ts';
+import { Failure } from '../shared/failure.ts';
 import { readPrivate, writePrivate } from './private-file.ts';
 import { sessionsFile } from './sessions-file.ts';
 

@@ -1,6 +1,6 @@
 import { asObject, asText, isObject, type JsonObject } from '../../api/json.ts';
-import { type Failure, usage } from '../failure.ts';
 import type { Platform } from '../gateway/platform.ts';
+import { type Failure, usage } from '../shared/failure.ts';
 
 /** An API server behind the gateway. */
 export interface Target {

@@ -17,9 +17,9 @@ mkdirSync(bin, { recursive: true });
 const bundle = path.join(home, 'latchkey.cjs');
 await buildCommandLine(bundle);
 // As npm installs it, with the Node of this test.
-writeFileSync(path.join(bin, 'latchkey'), `#!/bin/sh\nexec "${process.execPath}" "${bundle}" "$@"\n`, {
-  mode: 0o755,
-});
+const program = `#!/bin/sh\nexec "${process.execPath}" "${bundle}" "$@"\n`;
+for (const name of ['latchkey', 'kubectl-latchkey'])
+  writeFileSync(path.join(bin, name), program, { mode: 0o755 });
 const authority = path.join(home, 'ca.crt');
 writeFileSync(authority, gateway.ca);
 const kubeconfig = path.join(home, 'kubeconfig');
@@ -78,6 +78,7 @@ describe('a person with a key and a base URL', () => {
     const login = await latchkey(`login --with-key ${place}`, { input: `${mine.key}\n` });
     expect(login).toMatchObject({ code: 0, stderr: expect.stringContaining(`You are ${user}`) });
     expect((await latchkey('whoami -o name')).stdout).toBe(`${user}\n`);
+    expect((await kubectl('latchkey whoami -o name')).stdout).toBe(`${user}\n`);
     const names = (await latchkey('targets -o name')).stdout.split('\n');
     expect(names).toEqual(expect.arrayContaining([virtualCluster, paths.cluster]));
     expect(names.some((name) => name.startsWith('space/'))).toBe(true);

@@ -1,5 +1,3 @@
-import type { Answer, SentRequest } from './gateway/transport.ts';
-
 /** The environment of a command, so that tests need no process, terminal or network. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -15,6 +13,23 @@ export interface Context {
   readonly run: (program: string, args: readonly string[], input?: string) => Promise<ProgramResult>;
   /** Aborts at Ctrl-C. */
   readonly signal: AbortSignal;
+}
+
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** PEM. Absent: the authorities that Node and this system trust. */
+  readonly ca?: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
 }
 
 export interface ProgramResult {
