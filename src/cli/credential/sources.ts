@@ -45,8 +45,8 @@ async function makeChild(platform: Platform, parent: string, ttl: number): Promi
     apiVersion,
     kind: 'OwnedAccessKey',
     metadata: { generateName: `${name.slice(0, 40).replace(/[^a-z0-9]+$/, '')}-cli-` },
-    // Keys of this type are deleted some time after their end.
-    spec: { accessKey: name, ttl, type: 'Login', displayName: 'Made by latchkey credential' },
+    // The operator deletes what is made through the gateway some time after its end.
+    spec: { accessKey: name, ttl, displayName: 'Made by latchkey credential' },
   };
   const made = await platform.own('ownedaccesskeys', { method: 'POST', body, key: parent, timeoutMs });
   const { key } = asObject(made['spec']);
