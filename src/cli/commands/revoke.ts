@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject, asText } from '../../api/json.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
@@ -51,8 +52,7 @@ async function revokeItself(gateway: Platform, context: Context): Promise<void> 
       `Delete that object: \`kubectl delete ${String(kind).toLowerCase()} ${name}\`.`,
     );
   await gateway.own(pathOfKey(name), { method: 'DELETE' });
-  const after = await isRefused(gateway);
-  if (after !== true)
+  if (!(await isSoonRefused(gateway, context)))
     throw new Failure(
       'failure',
       `${name} is deleted, and the gateway still accepts the key`,
@@ -61,6 +61,19 @@ async function revokeItself(gateway: Platform, context: Context): Promise<void> 
   context.stderr.write(
     `The access key ${name} is deleted: the gateway refuses the key, and everything below it.\n`,
   );
+}
+
+/** Each replica hears of it within milliseconds, unless it is cut off. */
+const maxWaitMs = 5_000;
+const pauseMs = 50;
+
+async function isSoonRefused(gateway: Platform, { now }: Pick<Context, 'now'>): Promise<boolean> {
+  const end = now() + maxWaitMs;
+  while ((await isRefused(gateway)) !== true) {
+    if (now() >= end) return false;
+    await sleep(pauseMs);
+  }
+  return true;
 }
 
 interface Found {
