@@ -37,7 +37,7 @@ const scoped = object('A scope and whose it is.', {
   scope: object('The scope, with deprecated fields in their place.'),
 });
 
-const target = object('A target.', {
+const target = object('Target that the credential may enter.', {
   kind: text('Kind of the target: a virtual cluster, a space or a cluster.'),
   project: text('Project of the target, where it has one.'),
   name: text('Name of the target.'),
@@ -60,7 +60,7 @@ const selfStatus = object('Answer of the gateway.', {
 
 const selfSpec = object('Question about a credential.', {
   accessKey: text('Another access key to ask about, in plain text; absent: the credential of the request.'),
-  targets: { type: 'boolean', description: 'Whether the answer lists the targets that it may enter.' },
+  targets: { type: 'boolean', description: 'Puts the targets into the answer, if true.' },
 });
 
 /** By name, for `components.schemas`. */
