@@ -1,3 +1,4 @@
+import { parseJSON } from '../../api/json.ts';
 import type { Context } from '../shared/context.ts';
 
 /** One line of the preflight. */
@@ -47,5 +48,13 @@ export class Kubectl {
     } catch {
       return undefined;
     }
+  }
+
+  /** The same for a command that prints several objects, one after the other. */
+  async objects(args: readonly string[], input: string): Promise<readonly unknown[]> {
+    const all = [...this.#args, ...args, '--request-timeout=15s'];
+    const { code, stdout } = await this.#context.run('kubectl', all, input);
+    if (code !== 0) return [];
+    return stdout.split(/(?<=^\})\s*(?=\{)/m).map(parseJSON);
   }
 }

@@ -118,8 +118,8 @@ const nameOf = (item: JsonObject): string => asText(asObject(item['metadata'])['
 async function checkAccounts(kubectl: Kubectl): Promise<readonly Finding[]> {
   const reviews = accountRights.flatMap(({ user, rights }) => rights.map((right) => reviewFor(user, right)));
   const list = { apiVersion: 'v1', kind: 'List', items: reviews };
-  const answer = asObject(await kubectl.json(['create', '-f', '-', '-o', 'json'], JSON.stringify(list)));
-  const items = Array.isArray(answer['items']) ? answer['items'].filter(isObject) : [];
+  const answers = await kubectl.objects(['create', '-f', '-', '-o', 'json'], JSON.stringify(list));
+  const items = answers.filter(isObject);
   const isAllowed = (user: string, right: AccountRight) =>
     items.some((item) => {
       const { user: of, resourceAttributes } = asObject(item['spec']);

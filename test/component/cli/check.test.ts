@@ -88,7 +88,10 @@ function kubectlOf({
   };
   return async (_: string, args: readonly string[], input = '') => {
     const found = answer(args, input);
-    return { code: found === undefined ? 1 : 0, stdout: JSON.stringify(found) ?? '', stderr: '' };
+    // kubectl prints what it creates one after the other.
+    const all = args[0] === 'create' ? ((found as { items?: unknown[] } | undefined)?.items ?? []) : [found];
+    const stdout = all.map((each) => `${JSON.stringify(each, null, 4)}\n`).join('');
+    return { code: found === undefined ? 1 : 0, stdout, stderr: '' };
   };
 }
 
