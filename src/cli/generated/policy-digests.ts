@@ -20,7 +20,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-delegation': '117f1977273ef8df',
   'ValidatingAdmissionPolicy/latchkey-secret-reference': '2fa962f4c6be0808',
   'ValidatingAdmissionPolicyBinding/latchkey-secret-reference': '063a16bd74bc6ea5',
-  'ValidatingAdmissionPolicy/latchkey-key-delivery': '82659afe12e2c212',
+  'ValidatingAdmissionPolicy/latchkey-key-delivery': '88cdea29a482ac62',
   'ValidatingAdmissionPolicyBinding/latchkey-key-delivery': 'decfc46b135599e9',
   'ValidatingAdmissionPolicy/latchkey-target-secrets': 'a6af0300689506c0',
   'ValidatingAdmissionPolicyBinding/latchkey-target-secrets': 'cec1c06830817554',
