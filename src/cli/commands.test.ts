@@ -147,6 +147,7 @@ it.each(examples)('the example runs: $command', async ({ command }) => {
 /** A provider that lets everyone in. */
 const device = {
   'GET /.well-known/oauth-protected-resource': {
+    resource: baseURL,
     authorization_servers: [`${baseURL}/idp`],
     latchkey_client_id: 'cli',
   },
@@ -332,6 +333,45 @@ describe('a login at the provider', () => {
     };
     const { code, stderr } = await person.run(line, { answers: { ...answers, ...device, ...other } });
     expect([code, stderr]).toEqual([2, expect.stringContaining('calls itself "https://evil.example.com"')]);
+  });
+
+  const metadata = 'GET /.well-known/oauth-protected-resource';
+  const two = {
+    [metadata]: {
+      resource: baseURL,
+      authorization_servers: ['https://other.example.com', `${baseURL}/idp`],
+      latchkey_client_ids: { 'https://other.example.com': 'theirs', [`${baseURL}/idp`]: 'ours' },
+    },
+  };
+  const withTwo = { ...answers, ...device, ...two };
+
+  it('asks which of two providers is meant, and is the right client at each', async () => {
+    const { code, stderr } = await person.run(line, { answers: withTwo });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`several providers to log in at: https://other.example.com, ${baseURL}/idp`),
+    ]);
+    expect((await person.run(`${line} --issuer ${baseURL}/idp`, { answers: withTwo })).code).toBe(0);
+    const asked = person.sent.find(({ url }) => url === `${baseURL}/idp/device`);
+    expect(new URLSearchParams(asked?.body).get('client_id')).toBe('ours');
+  });
+
+  it('is no client of a provider that the gateway does not name', async () => {
+    const chosen = `${line} --issuer https://idp.example.com`;
+    for (const named of [withTwo, { ...answers, ...device }])
+      expect(await person.run(chosen, { answers: named })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('no provider to log in at by the name https://idp.example.com'),
+      });
+  });
+
+  it('goes to no gateway that calls itself otherwise', async () => {
+    const other = { [metadata]: { ...two[metadata], resource: 'https://elsewhere.example.com' } };
+    const { code, stderr } = await person.run(line, { answers: { ...withTwo, ...other } });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('calls itself "https://elsewhere.example.com"'),
+    ]);
   });
 });
 

@@ -5,6 +5,7 @@ import type { AccessQuestion } from '../platform/access-review.ts';
 import { apiPrefix } from '../scope/request-path.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { RequestAudit } from './audit/request-audit.ts';
+import { resourceMetadataPath } from './endpoints/resource-metadata.ts';
 import type { Exchange, PublicContext } from './endpoints/shared/endpoint.ts';
 import { authenticate } from './gate/authenticate.ts';
 import { findDenial, resolve } from './gate/authorise.ts';
@@ -178,6 +179,8 @@ export class RequestHandler {
 
   #pathOf({ url = '' }: IncomingMessage): string | undefined {
     if (this.#basePath === '') return url;
+    // The RFC puts it in front of the path of the base URL.
+    if (url === `${resourceMetadataPath}${this.#basePath}`) return resourceMetadataPath;
     return url.startsWith(`${this.#basePath}/`) ? url.slice(this.#basePath.length) : undefined;
   }
 }

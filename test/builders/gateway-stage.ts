@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAuthority, createServer as createServingPair } from '../../lab/controlplane/certificates.ts';
+import type { TrustedIssuer } from '../../src/api/trusted-issuer.ts';
 import type { AuditSink } from '../../src/audit/sink.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
 import { noSitePolicy } from '../../src/credentials/site-policy.ts';
 import { RequestAudits } from '../../src/gateway/audit/request-audits.ts';
 import { Endpoints } from '../../src/gateway/endpoints/endpoints.ts';
-import type { EndpointServices, IssuerDocument } from '../../src/gateway/endpoints/shared/endpoint.ts';
+import type { EndpointServices, PublicDocument } from '../../src/gateway/endpoints/shared/endpoint.ts';
 import { HeldBytes } from '../../src/gateway/endpoints/shared/held-bytes.ts';
 import { Quota } from '../../src/gateway/endpoints/shared/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
@@ -71,6 +72,7 @@ export interface StageOptions {
   readonly missesPerAddress?: number;
   readonly proxies?: ProxyOptions;
   readonly projectNamespacePrefix?: string;
+  readonly trustedIssuers?: readonly TrustedIssuer[];
   /** Where lines about requests go. */
   readonly audit?: AuditSink;
   /** The services that the endpoints under test use. */
@@ -118,7 +120,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     /** How many requests counted as a use of their credential. */
     used: 0,
     /** The document that the operator has published. */
-    published: undefined as IssuerDocument | undefined,
+    published: undefined as PublicDocument | undefined,
   };
   const answerEntry = async () => {
     state.asked += 1;
@@ -273,7 +275,7 @@ const settingsOf = (options: StageOptions) => ({
   stallTimeoutMs: options.maxStallMs ?? 60_000,
   sessionMaxMs: options.sessionMaxMs ?? 0,
   projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
-  trustedIssuers: [],
+  trustedIssuers: options.trustedIssuers ?? [],
 });
 
 const upstreamLimits = (options: StageOptions): UpstreamLimits => ({

@@ -1,7 +1,7 @@
-import { asObject, asText, asTexts, parseJSON } from '../../api/json.ts';
+import { asObject, asText, asTexts, type JsonObject, parseJSON } from '../../api/json.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { type Context, type Invocation, type OptionSpec, textOption } from '../shared/context.ts';
-import { Failure, usage } from '../shared/failure.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 
 export const providerOptions = {
   issuer: {
@@ -40,28 +40,55 @@ export async function findProvider(
     issuer: textOption(invocation, 'issuer') ?? (env['LATCHKEY_LOGIN_ISSUER'] || undefined),
     clientID: textOption(invocation, 'client-id') ?? (env['LATCHKEY_LOGIN_CLIENT_ID'] || undefined),
   };
-  const named = given.issuer !== undefined && given.clientID !== undefined ? {} : await askGateway(gateway);
-  const issuer = given.issuer ?? named.issuer;
-  const clientID = given.clientID ?? named.clientID;
-  if (issuer === undefined || clientID === undefined)
-    throw usage(
-      `${gateway.connection.baseURL} has no provider to log in at`,
-      'Ask for a key and run `latchkey login --with-key < key-file`, or give `--issuer` and `--client-id`.',
-    );
+  const { issuers, clientIDs } =
+    given.issuer !== undefined && given.clientID !== undefined ? nothingNamed : await askGateway(gateway);
+  const issuer = given.issuer ?? onlyOne(issuers, gateway);
+  const clientID = given.clientID ?? asText(clientIDs[issuer ?? '']);
+  if (issuer === undefined || clientID === undefined) throw noProvider(gateway, given.issuer);
   return await readProvider(issuer, clientID, context);
 }
 
+function noProvider({ connection }: Platform, issuer: string | undefined): Failure {
+  const name = issuer === undefined ? '' : ` by the name ${issuer}`;
+  return usage(
+    `${connection.baseURL} has no provider to log in at${name}`,
+    'Ask for a key and run `latchkey login --with-key < key-file`, or give `--issuer` and `--client-id`.',
+  );
+}
+
+interface Named {
+  readonly issuers: readonly string[];
+  /** By issuer. */
+  readonly clientIDs: JsonObject;
+}
+
+const nothingNamed: Named = { issuers: [], clientIDs: {} };
+
+/** Which of them a person has an account with, only they know. */
+function onlyOne(issuers: readonly string[], { connection }: Platform): string | undefined {
+  if (issuers.length < 2) return issuers[0];
+  throw usage(
+    `${connection.baseURL} has several providers to log in at: ${printable(issuers.join(', '))}`,
+    'Choose yours with `--issuer`.',
+  );
+}
+
 /** By RFC 9728. */
-async function askGateway(
-  gateway: Platform,
-): Promise<{ issuer?: string | undefined; clientID?: string | undefined }> {
+async function askGateway(gateway: Platform): Promise<Named> {
+  const { baseURL } = gateway.connection;
   const { status, text } = await gateway.send('/.well-known/oauth-protected-resource', { timeoutMs: 10_000 });
-  if (status !== 200) return {};
+  if (status !== 200) return nothingNamed;
   const document = asObject(parseJSON(text));
-  return {
-    issuer: asTexts(document['authorization_servers'])[0],
-    clientID: asText(document['latchkey_client_id']),
-  };
+  const { resource, latchkey_client_id: clientID, latchkey_client_ids: clientIDs } = document;
+  if (resource !== baseURL)
+    throw usage(
+      `the gateway at ${baseURL} calls itself ${printable(JSON.stringify(resource) ?? 'nothing')}`,
+      'Give the base URL in exactly that form.',
+    );
+  const issuers = asTexts(document['authorization_servers']);
+  const [first] = issuers;
+  const isOne = issuers.length === 1 && first !== undefined;
+  return { issuers, clientIDs: isOne ? { [first]: clientID } : asObject(clientIDs) };
 }
 
 async function readProvider(

@@ -8,7 +8,6 @@ import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
 import { discoveryEndpoints } from './discovery/discovery.ts';
-import { publicDocument } from './issuer-documents.ts';
 import { KubeConfigs } from './kubeconfig/kubeconfigs.ts';
 import { credentialEndpoints } from './own/endpoints.ts';
 import { extendedInstances } from './projects/extended-instances.ts';
@@ -16,6 +15,8 @@ import { narrowedList } from './projects/narrowed-lists.ts';
 import { projectEndpoints } from './projects/projects.ts';
 import { spaceNamespace } from './projects/space-namespace.ts';
 import { targetReads } from './projects/target-reads.ts';
+import { publicDocument } from './public-document.ts';
+import { resourceMetadata, resourceMetadataPath } from './resource-metadata.ts';
 import { answerReview, tokenReviews } from './reviews.ts';
 import { selves } from './selves.ts';
 import {
@@ -46,12 +47,18 @@ const onPlatform = (services: EndpointServices): EndpointTable => ({
 });
 
 /** By path below the base URL. */
-const withoutCredential = (services: EndpointServices): Readonly<Record<string, PublicEndpoint>> => ({
-  '/oauth/token': services.exchange,
-  '/version': { methods: ['GET'], answer: sendVersion },
-  [issuerDocuments.discovery.path]: publicDocument(issuerDocuments.discovery.path, services),
-  [issuerDocuments.keySet.path]: publicDocument(issuerDocuments.keySet.path, services),
-});
+function withoutCredential(services: EndpointServices): Readonly<Record<string, PublicEndpoint>> {
+  const { issuer, settings } = services;
+  const ofIssuer = (path: string) => publicDocument(() => issuer.find(path), services);
+  const metadata = resourceMetadata(settings);
+  return {
+    '/oauth/token': services.exchange,
+    '/version': { methods: ['GET'], answer: sendVersion },
+    [issuerDocuments.discovery.path]: ofIssuer(issuerDocuments.discovery.path),
+    [issuerDocuments.keySet.path]: ofIssuer(issuerDocuments.keySet.path),
+    [resourceMetadataPath]: publicDocument(() => metadata, services),
+  };
+}
 
 /** Requests that the gateway answers itself. All others are forwarded. */
 export class Endpoints {

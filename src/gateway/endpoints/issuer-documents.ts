@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { asObject } from '../../api/json.ts';
 import { systemNamespace, systemObjects } from '../../api/names.ts';
 import { configMaps } from '../../api/resources.ts';
@@ -7,19 +6,12 @@ import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { type InformerSource, Informers, type InformersOptions } from '../../platform/informers.ts';
-import { authenticate } from '../gate/authenticate.ts';
-import { type ErrorAnswer, errorAnswer, hasBody } from '../server/error-answer.ts';
-import type {
-  EndpointServices,
-  Exchange,
-  IssuerDocument,
-  IssuerDocumentSource,
-  PublicEndpoint,
-} from './shared/endpoint.ts';
+import { toPublicDocument } from './public-document.ts';
+import type { IssuerDocumentSource, PublicDocument } from './shared/endpoint.ts';
 
 interface PublishedRecord extends StoredRecord {
   /** By path. */
-  readonly documents: ReadonlyMap<string, IssuerDocument>;
+  readonly documents: ReadonlyMap<string, PublicDocument>;
 }
 
 interface IssuerDocumentsOptions extends InformersOptions {
@@ -61,7 +53,7 @@ export class IssuerDocuments implements IssuerDocumentSource {
     await this.#informers.run(signal);
   }
 
-  find(path: string): IssuerDocument | undefined {
+  find(path: string): PublicDocument | undefined {
     if (this.#informers.unsynced() !== undefined) return undefined;
     if (this.#informers.stale(this.#staleAfterMs) !== undefined) return undefined;
     return this.#store.get(`${systemNamespace}/${systemObjects.discovery}`)?.documents.get(path);
@@ -71,60 +63,14 @@ export class IssuerDocuments implements IssuerDocumentSource {
 /** Of the ConfigMap. An entry that is not there is not served. */
 export function toPublishedRecord(object: KubeObject): PublishedRecord {
   const data = asObject((object as { readonly data?: unknown }).data);
-  const documents = new Map<string, IssuerDocument>();
+  const documents = new Map<string, PublicDocument>();
   for (const { entry, path } of [discovery, keySet]) {
     const text = data[entry];
     if (typeof text !== 'string') continue;
-    const etag = `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
-    documents.set(path, { contentType: contentTypes.get(path) ?? '', text, etag });
+    // Longer, and an API server that reads them would take no new key meanwhile.
+    const maxAgeSeconds = 30;
+    documents.set(path, toPublicDocument(text, { contentType: contentTypes.get(path) ?? '', maxAgeSeconds }));
   }
   const { uid = '', resourceVersion = '' } = object.metadata;
   return { key: keyOf(object.metadata), uid, resourceVersion, documents };
 }
-
-/** For reads of one document, of which one address may ask for so many. A live credential may always. */
-export function publicDocument(
-  path: string,
-  { issuer, issuerReads, index, clock, clientAddress }: EndpointServices,
-): PublicEndpoint {
-  return {
-    methods: ['GET', 'HEAD'],
-    answer: (exchange) => {
-      const { request, response } = exchange;
-      // Counted apart from misses: a client nearby with an old credential must not keep a verifier from the keys.
-      if (issuerReads.isTooMany(clientAddress(request))) {
-        if (!('verdict' in authenticate(request, { index, clock }))) {
-          response.shouldKeepAlive = false;
-          return tooManyReads;
-        }
-      }
-      return sendDocument(exchange, issuer.find(path));
-    },
-  };
-}
-
-function sendDocument(
-  { request, response }: Exchange,
-  document: IssuerDocument | undefined,
-): ErrorAnswer | undefined {
-  if (document === undefined) return unpublished;
-  if (hasBody(request)) response.shouldKeepAlive = false;
-  const { text, etag, contentType } = document;
-  // Longer, and an API server that reads them would take no new key meanwhile.
-  const headers = { etag, 'cache-control': 'max-age=30', 'x-content-type-options': 'nosniff' };
-  if (names(request.headers['if-none-match'], etag)) {
-    response.writeHead(304, headers).end();
-    return undefined;
-  }
-  const length = Buffer.byteLength(text);
-  response.writeHead(200, { ...headers, 'content-type': contentType, 'content-length': length });
-  response.end(request.method === 'HEAD' ? undefined : text);
-  return undefined;
-}
-
-/** A proxy that packs answers weakens the tag. */
-const names = (tags: string | undefined, etag: string): boolean =>
-  tags?.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, ''))) === true;
-
-const unpublished = errorAnswer('ERR_ISSUER_UNKNOWN', {}, { headers: ['retry-after', '5'] });
-const tooManyReads = errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] });

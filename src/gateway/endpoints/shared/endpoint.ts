@@ -78,9 +78,11 @@ export interface PublicContext {
   readonly refuse: (answer: ErrorAnswer) => void;
 }
 
-/** A document for verifiers of tokens about their issuer, ready to be sent. */
-export interface IssuerDocument {
+/** A document that takes no credential, ready to be sent. */
+export interface PublicDocument {
   readonly contentType: string;
+  /** For so long it may be kept. */
+  readonly maxAgeSeconds: number;
   readonly text: string;
   /** The same on every replica. */
   readonly etag: string;
@@ -89,7 +91,7 @@ export interface IssuerDocument {
 /** Where the documents of the issuer are read. */
 export interface IssuerDocumentSource {
   /** Undefined while it is not known what is published, or nothing is. */
-  find(path: string): IssuerDocument | undefined;
+  find(path: string): PublicDocument | undefined;
 }
 
 /** Services that endpoints use, besides the request. */
@@ -115,7 +117,7 @@ export interface EndpointServices {
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: IssuerDocumentSource;
-  /** Of reads of what the issuer publishes, which take no credential. */
+  /** Of reads of documents that take no credential. */
   readonly issuerReads: Pick<Misses, 'isTooMany'>;
   /** The client, as far as it is known behind proxies. */
   readonly clientAddress: (request: IncomingMessage) => string;
