@@ -22,6 +22,8 @@ export async function buildBundle(outfile: string, program = 'src/main.ts'): Pro
     outExtension: { '.js': '.mjs' },
     bundle: true,
     plugins: [clientNodeParts],
+    // A package that only tools need, which `debug` does without.
+    external: ['supports-color'],
     format: 'esm',
     platform: 'node',
     target: 'node24.9',

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { buildBundle } from '../bundle/build-bundle.ts';
 import { buildCommandLine } from '../bundle/build-command-line.ts';
-import { packedChart, packedCommandLine, partsList } from './artifacts.ts';
+import { packageFolders } from '../bundle/licences.ts';
+import { packedChart, packedCommandLine } from './artifacts.ts';
+import { partsList } from './parts-list.ts';
 
 it('packs the chart to the same bytes each time, with every file in it', () => {
   const packed = packedChart();
@@ -23,6 +26,29 @@ it('lists the parts of the bundle with version and licence, and nothing that onl
     expect([name, version.length > 0, licenses.length > 0]).toEqual([name, true, true]);
   expect(partsList()).toBe(partsList());
 });
+
+it('lists every package that is in a bundle, also one that tests use too', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-parts-test-'));
+  try {
+    const bundles = [
+      await buildBundle(path.join(folder, 'latchkey.mjs')),
+      await buildCommandLine(path.join(folder, 'latchkey.cjs')),
+    ];
+    const bundled = packageFolders(bundles.flatMap(({ inputs }) => Object.keys(inputs))).map((place) => {
+      const { name, version } = JSON.parse(readFileSync(path.join(place, 'package.json'), 'utf8'));
+      return `${name} ${version}`;
+    });
+    const { components } = JSON.parse(partsList());
+    const listed: readonly string[] = components.map(
+      ({ group, name, version }: Record<string, string>) =>
+        `${group === undefined ? '' : `${group}/`}${name} ${version}`,
+    );
+    expect(bundled.length).toBeGreaterThan(10);
+    expect(bundled.filter((each) => !listed.includes(each))).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}, 60_000);
 
 it('packs the command line as a package of npm, which gives both of its names', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-install-'));

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { partsList } from './parts-list.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const commandLine = 'latchkey-cli.cjs';
@@ -70,14 +71,6 @@ function packed(folder: string, name: string): Buffer {
   ];
   const tar = execFileSync('tar', ['-cf', '-', ...plain, '-C', folder, name], { maxBuffer: 2 ** 26 });
   return execFileSync('gzip', ['-9', '-n'], { input: tar, maxBuffer: 2 ** 26 });
-}
-
-/** A list in the form of CycloneDX of what the bundle is made from, without the time and the number that npm makes up. */
-export function partsList(): string {
-  const args = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--omit=optional', '--package-lock-only'];
-  const { serialNumber: _, ...list } = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' }));
-  delete list.metadata.timestamp;
-  return `${JSON.stringify(list, null, 2)}\n`;
 }
 
 const checksums = (folder: string): string =>
