@@ -60,7 +60,7 @@ export async function browse(start: string, ca: string, visit: Visit): Promise<P
   }
 }
 
-const asksForCode = ({ text }: Page): boolean => /<input\b(?![^>]* value=)[^>]* name="user_code"/.test(text);
+const asksForCode = ({ text }: Page): boolean => /<input[^>]* type="text" name="user_code"/.test(text);
 
 /** Where the form goes, and with what in it. */
 function filledIn({ url, text }: Page, { login, code, refuses = false }: Visit): [url: string, form: string] {

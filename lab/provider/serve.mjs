@@ -28,20 +28,20 @@ const provider = new Provider(issuer, {
   })),
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] },
   features: { devInteractions: { enabled: false }, deviceFlow: { enabled: true } },
-  claims: { openid: ['sub'], profile: ['preferred_username', 'groups'], email: ['email', 'email_verified'] },
+  claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups'] },
   // The ID token has all claims itself, as those of most providers.
   conformIdTokenClaims: false,
   findAccount: (_, login) =>
     login in people ? { accountId: login, claims: () => ({ sub: login, ...people[login] }) } : undefined,
   loadExistingGrant: async ({ oidc }) => {
     const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
-    grant.addOIDCScope('openid profile email');
+    grant.addOIDCScope('openid profile email groups');
     await grant.save();
     return grant;
   },
   interactions: { url: (_, { uid }) => `/interaction/${uid}` },
   ttl: {
-    ...{ AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 300, Interaction: 600, Session: 600 },
+    ...{ AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 60, Interaction: 600, Session: 600 },
     DeviceCode: (_, __, { clientId }) => clients[clientId],
   },
   cookies: { keys: ['of-this-run'] },

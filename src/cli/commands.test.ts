@@ -288,6 +288,7 @@ describe('a login at the provider', () => {
       clientID: 'cli',
       tokenEndpoint: `${issuer}/token`,
       deviceEndpoint: `${issuer}/device`,
+      scope: 'openid',
       namesItself: true,
     };
     const token = await loginByDevice(
@@ -333,6 +334,18 @@ describe('a login at the provider', () => {
     };
     const { code, stderr } = await person.run(line, { answers: { ...answers, ...device, ...other } });
     expect([code, stderr]).toEqual([2, expect.stringContaining('calls itself "https://evil.example.com"')]);
+  });
+
+  it('asks for the scope groups where the provider has one', async () => {
+    const configuration = 'GET /idp/.well-known/openid-configuration';
+    const asked: (string | null)[] = [];
+    for (const scopes of [['openid', 'groups'], ['openid', 'email'], 'groups']) {
+      const has = { [configuration]: { ...device[configuration], scopes_supported: scopes } };
+      await person.run(line, { answers: { ...answers, ...device, ...has } });
+      const sent = person.sent.findLast(({ url }) => url === `${baseURL}/idp/device`);
+      asked.push(new URLSearchParams(sent?.body).get('scope'));
+    }
+    expect(asked).toEqual(['openid profile email groups', 'openid profile email', 'openid profile email']);
   });
 
   const metadata = 'GET /.well-known/oauth-protected-resource';

@@ -11,6 +11,7 @@ const provider = {
   clientID: 'latchkey',
   authorizationEndpoint: `${issuer}/auth`,
   tokenEndpoint: `${issuer}/token`,
+  scope: 'openid profile email',
   namesItself: true,
 };
 const tokenWith = (claims: object) => `a.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c`;

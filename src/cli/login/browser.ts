@@ -58,7 +58,7 @@ function pageFor(endpoint: string, { provider, redirect, state, nonce, verifier 
     response_type: 'code',
     client_id: provider.clientID,
     redirect_uri: redirect,
-    scope: 'openid profile email',
+    scope: provider.scope,
     state,
     nonce,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),

@@ -13,17 +13,13 @@ export async function loginByDevice(
   wait: (ms: number) => Promise<unknown> = async (ms) =>
     await sleep(ms, undefined, { signal: context.signal }),
 ): Promise<string> {
-  const { clientID, deviceEndpoint } = provider;
+  const { clientID, scope, deviceEndpoint } = provider;
   if (deviceEndpoint === undefined)
     throw usage(
       `${provider.issuer} offers no login by a code`,
       'Leave `--device` out, and log in with a browser here.',
     );
-  const { status, body } = await postForm(
-    deviceEndpoint,
-    { client_id: clientID, scope: 'openid profile email' },
-    context,
-  );
+  const { status, body } = await postForm(deviceEndpoint, { client_id: clientID, scope }, context);
   const [code, userCode, page] = ['device_code', 'user_code', 'verification_uri'].map((name) =>
     asText(body[name]),
   );

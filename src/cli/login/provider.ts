@@ -23,6 +23,7 @@ export interface Provider {
   readonly authorizationEndpoint?: string | undefined;
   readonly deviceEndpoint?: string | undefined;
   readonly tokenEndpoint: string;
+  readonly scope: string;
   /** Whether its answers name it (RFC 9207), so that those of another one are refused. */
   readonly namesItself: boolean;
 }
@@ -119,11 +120,16 @@ async function readProvider(
     issuer,
     clientID,
     tokenEndpoint: secureURL(tokenEndpoint, 'the provider').href,
+    scope: scopeFor(asTexts(document['scopes_supported'])),
     authorizationEndpoint: asText(document['authorization_endpoint']),
     deviceEndpoint: asText(document['device_authorization_endpoint']),
     namesItself: document['authorization_response_iss_parameter_supported'] === true,
   };
 }
+
+/** Some give groups for a scope of that name alone, and others refuse a scope that they do not have. */
+const scopeFor = (supported: readonly string[]): string =>
+  ['openid', 'profile', 'email', ...(supported.includes('groups') ? ['groups'] : [])].join(' ');
 
 /** Throws a Failure. */
 export function secureURL(text: string, owner: string): URL {

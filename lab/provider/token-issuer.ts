@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { createAuthority, createServer as createServing } from '../../lab/controlplane/certificates.ts';
+import { createAuthority, createServer as createServing } from '../controlplane/certificates.ts';
 
-/** Signs tokens, and publishes its keys over https on loopback. Close it. */
+/** Signs tokens, and publishes its keys over https on loopback. Stop it. */
 export class TokenIssuer {
   /** `https://localhost:<port>` */
   readonly issuer: string;
@@ -52,7 +52,7 @@ export class TokenIssuer {
       .sign(this.#key);
   }
 
-  async close(): Promise<void> {
+  async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
