@@ -1,56 +1,23 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
 import { group } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { buildCommandLine } from '../../../tools/bundle/build-command-line.ts';
 import { fourTargets } from './four-targets.ts';
+import { installCommandLine } from './installed-command-line.ts';
 import { knownHolder, untilKnown, untilReached, untilUnknown } from './known-holder.ts';
 
 const { world, user, paths } = await fourTargets();
 const { admin, gateway, guard, plane } = world;
-const home = path.join(guard.folder, 'command-line');
-const bin = path.join(home, 'bin');
-mkdirSync(bin, { recursive: true });
-const bundle = path.join(home, 'latchkey.cjs');
-await buildCommandLine(bundle);
-// As npm installs it, with the Node of this test.
-const program = `#!/bin/sh\nexec "${process.execPath}" "${bundle}" "$@"\n`;
-for (const name of ['latchkey', 'kubectl-latchkey'])
-  writeFileSync(path.join(bin, name), program, { mode: 0o755 });
+const personAt = await installCommandLine(guard.folder, plane.binaries.kubectl);
+const person = personAt('alice');
+const { home, kubeconfig } = person;
+const latchkey = person.latchkey.bind(person);
+const kubectl = person.kubectl.bind(person);
 const authority = path.join(home, 'ca.crt');
 writeFileSync(authority, gateway.ca);
-const kubeconfig = path.join(home, 'kubeconfig');
-const env = {
-  HOME: home,
-  KUBECONFIG: kubeconfig,
-  KUBECACHEDIR: path.join(home, 'kube-cache'),
-  PATH: `${bin}:${path.dirname(plane.binaries.kubectl)}:${process.env['PATH']}`,
-};
-
-interface Options {
-  readonly input?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-async function run(program: string, args: readonly string[], { input = '', env: more = {} }: Options = {}) {
-  const { promise, resolve } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  const child = execFile(
-    program,
-    args,
-    { env: { ...env, ...more }, timeout: 60_000 },
-    (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-  );
-  child.stdin?.on('error', () => undefined).end(input);
-  return await promise;
-}
-
-const latchkey = async (line: string, options: Options = {}) =>
-  await run('latchkey', line.split(' '), options);
-const kubectl = async (line: string, options: Options = {}) => await run('kubectl', line.split(' '), options);
 
 const mine = await knownHolder(world, { user });
 await Promise.all(Object.values(paths).map(async (target) => await untilReached(gateway, mine.key, target)));
@@ -94,10 +61,7 @@ describe('a person with a key and a base URL', () => {
 
   it('makes one renewal for twenty kubectl at once when the key ends soon', async () => {
     const before = (await children()).length;
-    for (const file of cacheFiles()) {
-      const cached = JSON.parse(readFileSync(file, 'utf8'));
-      writeFileSync(file, JSON.stringify({ ...cached, renewAt: Date.now() - 1 }));
-    }
+    person.ageCache();
     const all = await Promise.all(Array.from({ length: 20 }, () => kubectl('get configmaps -n default')));
     expect(all.map(({ code }) => code)).toEqual(Array(20).fill(0));
     expect((await children()).length).toBe(before + 1);
@@ -203,13 +167,12 @@ describe('a holder with nothing but the verb use on one virtual cluster', () => 
     expect(await kubectl(`get vci ${instance} -n ${namespace} -o name`, config)).toMatchObject({ code: 0 });
     expect(await kubectl('get vci other -n default', config)).toMatchObject({ code: 1 });
     expect((await kubectl('auth can-i list virtualclusterinstances -A', config)).stdout).toBe('yes\n');
-    await watchIsNarrowed(config.env);
+    await watchIsNarrowed(config.env.KUBECONFIG);
   });
 
-  async function watchIsNarrowed(more: Readonly<Record<string, string>>): Promise<void> {
-    const child = spawn('kubectl', ['get', 'vci', '-A', '--watch', '-o', 'json'], {
-      env: { ...env, ...more },
-    });
+  async function watchIsNarrowed(KUBECONFIG: string): Promise<void> {
+    const env = { ...process.env, HOME: home, KUBECONFIG };
+    const child = spawn(plane.binaries.kubectl, ['get', 'vci', '-A', '--watch', '-o', 'json'], { env });
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;

@@ -5,9 +5,10 @@ import { afterAll, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { TokenIssuer } from '../../../lab/provider/token-issuer.ts';
 import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
 import { readAuditLog } from '../../builders/audit-lines.ts';
-import { TokenIssuer } from '../../fakes/token-issuer.ts';
+import { removeExchangedKeys } from './exchanged-keys.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { management, OwnClient } from './own-client.ts';
 
@@ -29,14 +30,9 @@ const replica = async () => await RunningGateway.start(plane, world.guard, { nam
 const other = await replica();
 afterAll(async () => {
   await other.end();
-  await issuer.close();
+  await issuer.stop();
   await rm(folder, { recursive: true });
-  // Their names are held until their tokens are of no use, and the control plane is that of others too.
-  const { stdout } = await plane.kubectl(['get', 'oak', '-o', 'name']);
-  const left = stdout.split('\n').filter((each) => each.includes('/exchanged-'));
-  const free = ['--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
-  await plane.kubectl(['delete', '--wait=false', '--ignore-not-found', ...left]);
-  for (const each of left) await plane.kubectl(['patch', each, ...free]);
+  await removeExchangedKeys(plane);
 });
 
 async function exchange(parameters: Record<string, string>, gateway = world.gateway) {

@@ -1,3 +1,4 @@
+import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group, labels } from '../../../src/api/names.ts';
@@ -13,12 +14,17 @@ export interface FourTargets {
   readonly paths: Readonly<Record<'platform' | 'cluster' | 'space' | 'virtual cluster', string>>;
 }
 
-/** A gateway with one target of each kind, and a user who may enter all of them. Call it at the top of a file. */
-export async function fourTargets(): Promise<FourTargets> {
-  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+/**
+ * A gateway with one target of each kind, and a user who may enter all of them. Call it at the top of a file. `env`: settings of the
+ * gateway.
+ */
+export async function fourTargets(
+  env: Readonly<Record<string, string>> = {},
+  user = uniqueName('alice'),
+): Promise<FourTargets> {
+  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', ...env });
   const { admin } = world;
   const inside = await sharedVirtualCluster();
-  const user = world.name('alice');
   const project = world.name('red');
   const namespace = `p-${project}`;
   const metadata = { name: namespace, labels: { [labels.project]: project } };
