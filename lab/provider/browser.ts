@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** What a person does at the pages of their provider. */
+/** The doings of a person at the pages of their provider. */
 export interface Visit {
   readonly login: string;
   /** Typed where a page asks for the code of a device. */

@@ -12,7 +12,7 @@ interface Form {
   readonly header: object;
   /** Without those that every token has. */
   readonly claims: JWTPayload;
-  /** What names one project for good, and what names the branch. */
+  /** The claim that names one project for good, and that of the branch. */
   readonly id: string;
   readonly branch: string;
 }

@@ -65,7 +65,7 @@ const newPerson = (name: string) => personAt(name, { NODE_EXTRA_CA_CERTS: provid
 const codeIn = (said: string) => /^Open (\S+) and type the code (\S+)\r?$/m.exec(said) ?? undefined;
 type Going = ReturnType<ReturnType<typeof newPerson>['start']>;
 
-/** What the person reads in the terminal. */
+/** Page and code, as the person reads them in the terminal. */
 async function shownCode({ said }: Going): Promise<{ page: string; code: string }> {
   const [, page = '', code = ''] = await until('page and code are shown', async () => codeIn(said()), {
     seen: said,

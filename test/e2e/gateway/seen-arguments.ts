@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What everyone on a machine sees of the processes that work below one home: their arguments, again and again. */
+/** The arguments of all processes that work below one home, as everyone on a machine may read them. */
 export class SeenArguments {
   readonly #lines = new Set<string>();
   readonly #timer: NodeJS.Timeout;
