@@ -1,5 +1,6 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SlowFirst } from './tools/test-order/slow-first.ts';
+import { timed } from './tools/test-order/timed.ts';
 import { SlowestFiles } from './tools/test-summary/slowest-files.ts';
 import { StrayErrorReporter } from './tools/test-summary/stray-errors.ts';
 
@@ -17,23 +18,33 @@ const unit: TestProjectInlineConfiguration = {
   },
 };
 
-/** What needs a control plane. */
-const withControlPlane = (name: string, include: string[]): TestProjectInlineConfiguration => ({
+/** What needs a control plane; each worker has one of its own. */
+const withControlPlane = (
+  name: string,
+  include: string[],
+  schedule: { readonly maxWorkers: number; readonly groupOrder: number; readonly exclude?: string[] },
+): TestProjectInlineConfiguration => ({
   extends: true,
   test: {
     name,
     include,
+    exclude: schedule.exclude ?? [],
     globalSetup: ['lab/global-setup.ts'],
-    // Each has a control plane of its own. With more of them on two cores, time limits of leases and probes are missed.
-    maxWorkers: 2,
+    maxWorkers: schedule.maxWorkers,
     // Tests that wait for ends of their own objects wait at the same time.
     maxConcurrency: 20,
     // As above: nothing is judged by these.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    sequence: { groupOrder: 1 },
+    sequence: { groupOrder: schedule.groupOrder },
   },
 });
+
+/** Files at a time on two cores. With more of them, time limits of leases and probes are missed. */
+const safeWorkers = 2;
+/** One of them takes half a core, for it waits the rest of its time. */
+const waitingWorkers = 3;
+const timedFiles = Object.keys(timed);
 
 export default defineConfig({
   test: {
@@ -56,8 +67,16 @@ export default defineConfig({
     },
     projects: [
       unit,
-      withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts']),
-      withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts']),
+      withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts'], {
+        maxWorkers: safeWorkers,
+        groupOrder: 1,
+      }),
+      withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts'], {
+        maxWorkers: waitingWorkers,
+        groupOrder: 2,
+        exclude: timedFiles,
+      }),
+      withControlPlane('timed', timedFiles, { maxWorkers: safeWorkers, groupOrder: 3 }),
     ],
   },
 });

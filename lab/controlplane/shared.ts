@@ -1,5 +1,5 @@
-import { inject } from 'vitest';
-import { accessTo, type ControlPlaneAccess } from './access.ts';
+import type { ControlPlaneAccess } from './access.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 /** A program that works on the shared control plane from file to file, as long as each of them wants the same one. */
 export interface Tenant {
@@ -14,25 +14,24 @@ export function keepTenant(tenant: Tenant): void {
   present = tenant;
 }
 
+let own: Promise<ControlPlane> | undefined;
+
 /**
- * The control plane that all tests share that run in the same place of vitest's pool. Tests before them used it and tests
- * after them will, so their objects must have names of their own. What another file has left at work there ends, unless
- * it has just these settings.
- * @throws Error when the vitest project has no global set-up that starts it.
+ * The control plane that all files of a worker share; the first that asks starts it, and it ends with the worker. Tests before
+ * them used it and tests after them will, so their objects must have names of their own. What another file has left at work
+ * there ends, unless it has just these settings.
  */
 export async function sharedControlPlane(settings?: string): Promise<ControlPlaneAccess> {
   if (present?.settings !== settings) {
     await present?.end();
     present = undefined;
   }
-  const connection = inject('controlPlanes')?.[poolPlace() - 1];
-  if (connection === undefined) {
-    throw new Error('no shared control plane: give this vitest project globalSetup "lab/global-setup.ts"');
-  }
-  return accessTo(connection);
+  own ??= startForWorker();
+  return await own;
 }
 
-/** From 1 to the number of workers; two files that run at once never have the same. */
-function poolPlace(): number {
-  return Number(process.env.VITEST_POOL_ID);
+async function startForWorker(): Promise<ControlPlane> {
+  // The guard of the control plane keeps this process alive, so it would go on without the run that it belongs to.
+  process.once('disconnect', () => process.exit(1));
+  return await startControlPlane({ name: 'shared' });
 }

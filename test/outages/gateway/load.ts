@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** After each request of a sender, milliseconds. Whether one of them fails does not depend on how many thousands there are. */
-const paceMs = 20;
+const paceMs = 50;
 
 /** Sends requests one after the other until it is told to stop; `failed` are the answers that no client should see. */
 export class Load {
