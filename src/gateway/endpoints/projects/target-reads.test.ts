@@ -127,6 +127,39 @@ describe('a get of a target', () => {
   });
 });
 
+describe('a target that somebody may use, and perhaps no more', () => {
+  const secret = 'of-the-administrators';
+  const recorded = [
+    ...['requester', 'requester-groups', 'created-with', 'changed-by', 'changed-by-groups'].map(
+      (name) => `management.platform.sh/${name}`,
+    ),
+    'kubectl.kubernetes.io/last-applied-configuration',
+    'kapp.k14s.io/original',
+  ];
+  const tables = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const metadata = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+
+  it.each([
+    ['a list', all, 'application/json'],
+    ['a get', '/namespaces/p-red/virtualclusterinstances/web', 'application/json'],
+    ['a table', `${all}?includeObject=Object`, tables],
+    ['a list of metadata', all, metadata],
+  ])('does not say in %s who made it, nor where its administrator kubeconfig is', async (_, path, accept) => {
+    const { send, platform } = await targetSite({ rights: ['use virtualclusterinstances p-red/web'] });
+    for (const object of platform.objects['virtualclusterinstances'] ?? []) {
+      const annotations = Object.fromEntries(recorded.map((name) => [name, secret]));
+      Object.assign(object.metadata, {
+        annotations: { ...annotations, 'example.com/contact': 'shop team' },
+        managedFields: [{ manager: secret }],
+      });
+      Object.assign((object as unknown as { spec: object }).spec, { kubeConfigSecretRef: { name: secret } });
+    }
+    const { text } = await send(path, accept);
+    expect(text).toContain('shop team');
+    expect(text).not.toContain(secret);
+  });
+});
+
 describe('a Self that asks for targets', () => {
   const selfOf = async (rights: readonly string[], spec: object) => {
     const { sendRaw, key } = await targetSite({ rights });

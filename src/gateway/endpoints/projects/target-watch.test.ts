@@ -98,11 +98,15 @@ describe('a watch of targets', () => {
     const { state } = watch(site, '&resourceVersion=9');
     await watching(site);
     site.platform.rights.length = 0;
+    let count = 0;
     // The gateway keeps an answer about rights for five seconds.
     await waitFor('the end comes', () => {
-      site.platform.emit('MODIFIED', web);
+      const labels = { count: String(count++) };
+      site.platform.emit('MODIFIED', { ...web, metadata: { ...web.metadata, labels } as never });
       return state.events.at(-1)?.type === 'DELETED';
     });
+    // Nothing that has become of it since.
+    expect(state.events.at(-1)?.object.metadata.labels).toEqual(state.events.at(-2)?.object.metadata.labels);
     expect(state.events.at(-1)?.object).toMatchObject({
       metadata: { name: 'web', namespace: 'p-red', uid: 'uid-web' },
     });

@@ -1,7 +1,7 @@
 import { asObject, asText, defined, type JsonObject } from '../../../api/json.ts';
 import type { ObjectEvent } from '../../../kube/client/watch-stream.ts';
 import type { Timer } from '../../../kube/clock.ts';
-import { isNewerVersion, keyOf, parseKey } from '../../../kube/object.ts';
+import { isNewerVersion, type KubeObject, keyOf, parseKey } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
@@ -161,9 +161,14 @@ class TargetWatch {
     const isKnown = this.#shown.has(key);
     // Of one that has gone, no record says any more whose it was.
     const isUsable = type !== 'DELETED' && (await this.#question.usable.includes(key));
-    if (!isUsable) return isKnown ? await this.#sendEnd(key, asJSON(object)) : undefined;
+    if (!isUsable) return isKnown ? await this.#sendEnd(key, this.#lastShown(key, type, object)) : undefined;
     this.#shown.set(key, tombstoneOf(asJSON(object)));
     await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(asJSON(object)));
+  }
+
+  /** Whose right has ended does not see what the target has become since. */
+  #lastShown(key: string, type: string, object: KubeObject): JsonObject {
+    return type === 'DELETED' ? asJSON(object) : { metadata: this.#shown.get(key) };
   }
 
   /** Targets that became usable come, and those that no longer are go. */

@@ -10,6 +10,8 @@ import {
 import type { Store, StoredRecord } from '../../../kube/cache/store.ts';
 import { type KubeObject, parseKey } from '../../../kube/object.ts';
 import type { RequestTarget } from '../../../scope/request-path.ts';
+import { manifestAnnotations, without } from '../own/secrets.ts';
+import { recordNames } from '../own/sent-object.ts';
 import { type EndpointRequest, type EndpointServices, eachInTurn } from '../shared/endpoint.ts';
 import type { AcceptedForm } from '../shared/list-options.ts';
 import { isTargetInScope } from './target-scope.ts';
@@ -186,10 +188,20 @@ function allowsUse(rule: JsonObject, resource: string): boolean {
   return has('verbs', 'use') && has('apiGroups', group) && has('resources', resource);
 }
 
-/** An object for clients. Its managed fields are half of it, and say nothing to who may not write it. */
+/** Who made it and with which groups and key, and the copy of the whole manifest. */
+const hiddenAnnotations: readonly string[] = [...recordNames, ...manifestAnnotations];
+
+/**
+ * A target for those who may use it and perhaps no more: without the record of other people, and without the place of its
+ * administrator kubeconfig. Its managed fields name both.
+ */
 export function asJSON(object: KubeObject): JsonObject {
-  const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
-    readonly managedFields?: unknown;
+  const { metadata, spec, ...others } = object as unknown as JsonObject;
+  const { managedFields: _, annotations, ...shown } = asObject(metadata);
+  const left = without(asObject(annotations), hiddenAnnotations);
+  return {
+    ...others,
+    metadata: { ...shown, ...(Object.keys(left).length === 0 ? {} : { annotations: left }) },
+    ...(isObject(spec) ? { spec: without(spec, ['kubeConfigSecretRef']) } : {}),
   };
-  return { ...object, metadata };
 }
