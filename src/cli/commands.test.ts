@@ -499,6 +499,25 @@ describe('outputs', () => {
   });
 
   it.each([
+    ['keys list -o json', '\\u009b2J'],
+    ['keys list -o yaml', '\\u009b2J'],
+    ['revoke', 'Delete that object: `kubectl delete ?2j?'],
+    ['login --with-key', 'You are ?2J? at'],
+  ])('let no text of a server do so in %s', async (line, expected) => {
+    const csi = '\u009b2J\u202e';
+    const status = { subject: csi, credential: { kind: csi, name: 'a' } };
+    const evil = {
+      'GET /ownedaccesskeys?limit=500': { items: [{ ...keyObject('a'), spec: { displayName: csi } }] },
+      'POST /selves': selfOf(status),
+    };
+    const { stdout, stderr } = await person.run(line, { env, answers: evil, stdin: aKey });
+    expect(stdout + stderr).toContain(expected);
+    expect(stdout + stderr).not.toMatch(/[\u009b\u202e]/);
+    if (line.endsWith('json')) expect(JSON.parse(stdout).items[0].spec.displayName).toBe(csi);
+    if (line.endsWith('yaml')) expect(parse(stdout).items[0].spec.displayName).toBe(csi);
+  });
+
+  it.each([
     ['at a terminal', true, {}, '\u001b[31mlatchkey:'],
     ['with NO_COLOR', true, { NO_COLOR: '1' }, 'latchkey:'],
     ['in a pipe', false, {}, 'latchkey:'],

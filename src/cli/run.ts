@@ -17,12 +17,18 @@ export async function runCommandLine(words: readonly string[], context: Context)
         context.stdout.write(`latchkey ${version}\n`);
         return 0;
       case 'run':
-        return (await parsed.command.run(parsed.invocation, context)) ?? 0;
+        return (await parsed.command.run(parsed.invocation, withPlainNotes(context))) ?? 0;
     }
   } catch (error) {
     return report(error, context);
   }
 }
+
+/** Notes quote names that a server gave, and no command has a reason to move the cursor. */
+const withPlainNotes = (context: Context): Context => {
+  const { stderr } = context;
+  return { ...context, stderr: { ...stderr, write: (text) => stderr.write(printable(text)) } };
+};
 
 function report(error: unknown, { stderr, env, signal }: Context): number {
   if (signal.aborted) {
@@ -32,7 +38,7 @@ function report(error: unknown, { stderr, env, signal }: Context): number {
   const failure = error instanceof Failure ? error : defect(error);
   const isColoured = stderr.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   const [red, plain] = isColoured ? ['\u001b[31m', '\u001b[0m'] : ['', ''];
-  stderr.write(`${red}latchkey:${plain} ${sentence(failure.message)}\n${failure.fix}\n`);
+  stderr.write(`${red}latchkey:${plain} ${sentence(failure.message)}\n${sentence(failure.fix)}\n`);
   return exitCodes[failure.kind].code;
 }
 

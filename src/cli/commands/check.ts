@@ -4,7 +4,7 @@ import { checkCluster } from '../check/cluster.ts';
 import { checkGateway } from '../check/gateway.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
-import { toYAML } from '../output/yaml.ts';
+import { toJSON, toYAML } from '../output/yaml.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
 import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../shared/context.ts';
 import { Failure, printable, usage } from '../shared/failure.ts';
@@ -48,7 +48,7 @@ async function run(invocation: Invocation, context: Context): Promise<number> {
     ...(gateway === undefined ? [] : await checkGateway(gateway, context.now)),
   ];
   const isWell = findings.every(({ state }) => state === 'ok');
-  if (form === 'json') context.stdout.write(`${JSON.stringify({ ok: isWell, findings }, null, 2)}\n`);
+  if (form === 'json') context.stdout.write(toJSON({ ok: isWell, findings }));
   else if (form === 'yaml') context.stdout.write(toYAML({ ok: isWell, findings }));
   else context.stdout.write(inWords(findings));
   return isWell ? 0 : 1;
@@ -74,6 +74,6 @@ const inWords = (findings: readonly Finding[]): string =>
   findings
     .map(
       ({ subject, state, detail, fix }) =>
-        `${words[state]}  ${printable(`${subject}: ${detail}`)}\n${fix === '' ? '' : `         ${fix}\n`}`,
+        `${words[state]}  ${printable(`${subject}: ${detail}`)}\n${fix === '' ? '' : `         ${printable(fix)}\n`}`,
     )
     .join('');

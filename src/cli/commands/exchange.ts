@@ -4,7 +4,7 @@ import { findSubjectToken } from '../exchange/subject-tokens.ts';
 import { exchangeToken } from '../exchange/token-exchange.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
-import { toYAML } from '../output/yaml.ts';
+import { toJSON, toYAML } from '../output/yaml.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
 import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
 import { usage } from '../shared/failure.ts';
@@ -42,8 +42,7 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   const token = await findSubjectToken(place.baseURL, context);
   const { key, end } = await exchangeToken(gateway, { token, type: 'jwt', trust }, context.now);
   const expirationTimestamp = end === undefined ? undefined : formatInstant(end);
-  if (form === 'json')
-    context.stdout.write(`${JSON.stringify(defined({ key, expirationTimestamp }), null, 2)}\n`);
+  if (form === 'json') context.stdout.write(toJSON(defined({ key, expirationTimestamp })));
   else if (form === 'yaml') context.stdout.write(toYAML(defined({ key, expirationTimestamp })));
   else deliverKey(key, invocation, context);
   return undefined;

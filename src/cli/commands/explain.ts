@@ -3,7 +3,7 @@ import { type Asked, reviewFor } from '../explain/asked.ts';
 import { explainChain, type Verdict } from '../explain/chain.ts';
 import { Platform } from '../gateway/platform.ts';
 import { outputOption, readForm } from '../output/output.ts';
-import { toYAML } from '../output/yaml.ts';
+import { toJSON, toYAML } from '../output/yaml.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
 import { readKeyFromInput } from '../session/key-input.ts';
 import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
@@ -66,7 +66,7 @@ async function run(invocation: Invocation, context: Context): Promise<number> {
       ? [await askGateway(invocation, context, asked)]
       : explainChain(await chainOf(connect(invocation, context), key), asked);
   const allowed = verdicts.every((verdict) => verdict.allowed);
-  if (form === 'json') context.stdout.write(`${JSON.stringify({ allowed, verdicts }, null, 2)}\n`);
+  if (form === 'json') context.stdout.write(toJSON({ allowed, verdicts }));
   else if (form === 'yaml') context.stdout.write(toYAML({ allowed, verdicts }));
   else context.stdout.write(inWords(verdicts, allowed));
   return allowed ? 0 : 1;

@@ -12,7 +12,7 @@ import {
   listOption,
   textOption,
 } from '../shared/context.ts';
-import { Failure, usage } from '../shared/failure.ts';
+import { Failure, printable, usage } from '../shared/failure.ts';
 
 const scopeOptions = {
   project: {
@@ -99,7 +99,7 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
 /** To the file that was named, or to standard output. */
 export function deliverKey(key: string, invocation: Invocation, { stdout, stderr }: Context): void {
   const file = textOption(invocation, 'write-key');
-  if (file === undefined) return stdout.write(`${key}\n`);
+  if (file === undefined) return stdout.write(`${printable(key)}\n`);
   writePrivate(file, `${key}\n`);
   stderr.write(`The key is in ${file}.\n`);
 }

@@ -1,7 +1,7 @@
 import { createServer as createPlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createAuthority, createServer as createPair } from '../../../lab/controlplane/certificates.ts';
 import { sendOverHTTPS } from './transport.ts';
 
@@ -9,6 +9,7 @@ const authority = createAuthority('latchkey-cli-test');
 const { certificate, key } = createPair(authority, ['localhost']);
 const running: { close: () => unknown; closeAllConnections: () => void }[] = [];
 afterEach(() => {
+  vi.unstubAllEnvs();
   for (const server of running.splice(0)) {
     server.closeAllConnections();
     server.close();
@@ -71,6 +72,12 @@ describe('a request', () => {
       kind: 'unavailable',
       message: expect.stringContaining(problem),
     });
+  });
+
+  it('goes to no such server where NODE_TLS_REJECT_UNAUTHORIZED lets other programs do so', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const url = await listen(createServer({ cert: certificate, key }, (_, response) => response.end('{}')));
+    await expect(send(url, { ca: undefined })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it('goes to no server with a certificate for another name', async () => {

@@ -25,7 +25,11 @@ export async function sendOverHTTPS(sent: SentRequest): Promise<Answer> {
 /** Go clients such as kubectl trust what the system trusts; Node by itself does not. */
 function agentFor(ca: string | undefined): Agent {
   const trusted = ca ?? [...getCACertificates('default'), ...getCACertificates('system')];
-  const options: AgentOptions = { ca: trusted, minVersion: 'TLSv1.2', keepAlive: false };
+  // NODE_TLS_REJECT_UNAUTHORIZED, which people set for other programs, must not let a stranger have the key.
+  const options: AgentOptions = {
+    ...{ ca: trusted, minVersion: 'TLSv1.2', keepAlive: false },
+    rejectUnauthorized: true,
+  };
   // Requests go through the proxy that HTTPS_PROXY names.
   return new Agent({ ...options, proxyEnv: process.env });
 }

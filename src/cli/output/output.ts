@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../api/json.ts';
 import { type Context, type Invocation, type OptionSpec, textOption } from '../shared/context.ts';
 import { printable, usage } from '../shared/failure.ts';
-import { toYAML } from './yaml.ts';
+import { toJSON, toYAML } from './yaml.ts';
 
 export const outputOption = {
   output: { type: 'string', short: 'o', value: 'FORM', about: 'json, yaml, name or wide. Default: a table.' },
@@ -44,7 +44,7 @@ export function show<Row>(
 ) {
   switch (form) {
     case 'json':
-      return stdout.write(`${JSON.stringify(shown.object, null, 2)}\n`);
+      return stdout.write(toJSON(shown.object));
     case 'yaml':
       return stdout.write(toYAML(shown.object));
     case 'name':

@@ -1,4 +1,8 @@
 import { isObject } from '../../api/json.ts';
+import { escaped } from '../shared/failure.ts';
+
+/** As people and programs read it, with a newline at the end. */
+export const toJSON = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
 
 /** JSON values as YAML in blocks. Texts are plain where nothing else could be meant, and else as in JSON, which is YAML. */
 export function toYAML(value: unknown): string {
@@ -32,5 +36,5 @@ const taken = /^(?:y|n|yes|no|true|false|on|off|null|~)$/i;
 
 function scalar(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null';
-  return plain.test(value) && !taken.test(value) ? value : JSON.stringify(value);
+  return plain.test(value) && !taken.test(value) ? value : escaped(JSON.stringify(value));
 }

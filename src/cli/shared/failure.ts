@@ -26,7 +26,13 @@ export class Failure extends Error {
 
 export const usage = (message: string, fix: string): Failure => new Failure('usage', message, fix);
 
-/** Without what could move the cursor, or colour the rest of a terminal: texts come from other people's objects. */
-export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to leave out.
-  text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '?');
+/** What could move the cursor, or colour or turn the rest of a terminal. A line may end. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find.
+const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Without such: texts come from other people's objects. */
+export const printable = (text: string): string => text.replaceAll(controls, '?');
+
+/** A text of JSON that says the same without them: readers of JSON and YAML know these escapes, and JSON leaves some characters bare. */
+export const escaped = (json: string): string =>
+  json.replaceAll(controls, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
