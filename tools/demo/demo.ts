@@ -9,8 +9,9 @@ import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
 import { type Logs, writeEnvironment } from './environment.ts';
 import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
+import { type Issuers, inviteNewcomers, playNewcomers, startIssuers, trustedIssuers } from './newcomers.ts';
 import type { Say } from './progress.ts';
-import { type Addresses, renderStory, renderTrials } from './screen.ts';
+import { type Addresses, renderNewcomers, renderStory, renderTrials } from './screen.ts';
 import { Started } from './started.ts';
 import { beginStory, type Cast, finishStory, ordinaryUser } from './story.ts';
 import { collectSummary } from './summary.ts';
@@ -46,6 +47,7 @@ interface Running {
 interface Latchkey {
   readonly operator: RunningOperator;
   readonly gateway: DemoGateway;
+  readonly issuers: Issuers;
 }
 
 const logTailLines = 20;
@@ -115,7 +117,9 @@ async function startLatchkey(started: Started, platform: ControlPlaneAccess, det
     env: { ...env, LATCHKEY_BASE_URL: baseURL },
   });
   detail(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
-  const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, env);
+  const issuers = await startIssuers(started);
+  const trusting = { ...env, LATCHKEY_TRUSTED_ISSUERS: trustedIssuers(issuers) };
+  const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, trusting);
   const gateway = await Promise.race([deathOf('operator', operator), starting]);
   detail('waiting until the operator is ready: what is made right after the policies does not count');
   const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
@@ -123,7 +127,7 @@ async function startLatchkey(started: Started, platform: ControlPlaneAccess, det
     deathOf('operator', operator),
     until('the operator is ready', isReady, { timeoutMs: 30_000 }),
   ]);
-  return { operator, gateway };
+  return { operator, gateway, issuers };
 }
 
 type Part = Pick<RunningOperator, 'process' | 'log'>;
@@ -145,6 +149,7 @@ async function show(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<v
   step('applying config/samples as alice, who runs the platform, and self-service in it as bob');
   await prepareProject(planes);
   await trustGateway(planes.virtual, latchkey.gateway);
+  await inviteNewcomers(platform, latchkey.issuers);
   await applySamples(planes, cast.administrator, detail);
   const begun = await beginStory(cast);
   detail('waiting until all of them are Ready');
@@ -156,10 +161,13 @@ async function show(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<v
   detail('everything is ready; going through the gateway with curl and kubectl');
   const summary = await collectSummary(planes, cast, latchkey.gateway, verbose);
   if (verbose) print(renderSummary(summary));
-  step('using that key at the gateway, until Latchkey has renewed the token below it');
+  step('playing a person who has nothing, and a pipeline');
+  const { newcomers, commandLine } = await playNewcomers(platform, latchkey.gateway, latchkey.issuers);
+  print(renderNewcomers(newcomers));
+  step('using the key of bob at the gateway, until Latchkey has renewed the token below it');
   print(renderStory(await finishStory(cast, begun)));
   if (once) return;
-  const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey));
+  const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey), commandLine);
   print(renderTrials({ environment, addresses: await addressesOf(latchkey) }));
   if (verbose) print(renderMoreTrials(summary));
 }

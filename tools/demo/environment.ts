@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { configFolder } from '../../lab/operator/kustomization.ts';
+import type { CommandLine } from './command-line.ts';
 import { apiURL } from './posted-facts.ts';
 import type { Summary } from './summary.ts';
 
@@ -11,15 +12,21 @@ export interface Logs {
 }
 
 /** Writes what a shell needs to try things. The user's kubectl asks for the key, which does not stand in it. Returns the file. */
-export async function writeEnvironment(folder: string, summary: Summary, logs: Logs): Promise<string> {
+export async function writeEnvironment(
+  folder: string,
+  summary: Summary,
+  logs: Logs,
+  commandLine: Pick<CommandLine, 'bin'>,
+): Promise<string> {
   const file = path.join(folder, 'env');
-  await writeFile(file, environmentText(summary, logs), { mode: 0o600 });
+  await writeFile(file, environmentText(summary, logs, commandLine), { mode: 0o600 });
   return file;
 }
 
 export function environmentText(
   { kubeconfig, adminKubeconfig, userKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
   logs: Logs,
+  { bin }: Pick<CommandLine, 'bin'>,
 ): string {
   const values = {
     KUBECONFIG: kubeconfig,
@@ -39,7 +46,7 @@ export function environmentText(
   };
   const exports = Object.entries(values).map(([name, value]) => `export ${name}='${value}'`);
   const late = [
-    `export PATH='${kubectl.folder}':"$PATH"`,
+    `export PATH='${bin}:${kubectl.folder}':"$PATH"`,
     `export KEY="$(kubectl get oak ${gateway.key} -o jsonpath={.spec.key})"`,
   ];
   return `${[...exports, ...late].join('\n')}\n`;

@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { renderStory, renderTrials } from './screen.ts';
+import { renderNewcomers, renderStory, renderTrials } from './screen.ts';
 import { lifeOf, type Story } from './story.ts';
 
 const life = (serial: string, at: string, end: string) => ({
@@ -13,7 +13,6 @@ const story: Story = {
   inside: { path: inside, status: 200, text: '5 namespaces' },
   outside: { path: '/kubernetes/management/api/v1/namespaces', status: 403, text: 'x'.repeat(200) },
   renewed: [life('1', '14:00:00', '14:01:00'), life('2', '14:00:30', '14:01:30')],
-  listing: 'NAME         PARENT   REASON\nbob-laptop            Issued',
   disabled: { path: inside, status: 401, text: 'the access key is disabled. Send another' },
   deleted: { path: inside, status: 401, text: 'it is unknown' },
 };
@@ -38,8 +37,16 @@ describe('the screen of the demo', () => {
     expect(order[0]).toBeGreaterThan(0);
   });
 
-  it('sets the columns of a table closer', () => {
-    expect(text).toContain('    NAME        PARENT  REASON\n    bob-laptop          Issued\n');
+  it('tells of newcomers command by command, and sets the columns of a table closer', () => {
+    const targets = ['NAME         PARENT   REASON', 'bob-laptop            Issued'];
+    const newcomers = renderNewcomers({
+      person: [{ command: 'latchkey targets', said: targets }],
+      pipeline: [{ command: 'latchkey exchange --trust ci', said: [] }],
+    });
+    expect(newcomers).toContain(
+      '  dana$ latchkey targets\n    NAME        PARENT  REASON\n    bob-laptop          Issued\n',
+    );
+    expect(newcomers).toMatch(/\n {2}job\$ latchkey exchange --trust ci$/);
   });
 
   it('has no line that a terminal of 100 columns would break', () => {

@@ -1,12 +1,6 @@
-import {
-  type Answer,
-  deleteBoth,
-  disableKey,
-  listKey,
-  ordinaryUser,
-  type Story,
-  type TokenLife,
-} from './story.ts';
+import type { Step } from './command-line.ts';
+import { type Newcomers, newcomer } from './newcomers.ts';
+import { type Answer, deleteBoth, disableKey, ordinaryUser, type Story, type TokenLife } from './story.ts';
 
 /** The facts beside the story on the screen. */
 export interface Place {
@@ -30,6 +24,21 @@ export const renderStory = (story: Story): string => lines(['', ...storyLines(st
 /** Renders what to do next, where things go on running. */
 export const renderTrials = (place: Place): string => lines(['', ...trialLines(place)]);
 
+/** Renders what a person and a pipeline did who had nothing before. */
+export const renderNewcomers = ({ person, pipeline }: Newcomers): string =>
+  lines([
+    '',
+    `${newcomer} has nothing: no kubeconfig, no key, no right by name. The site's provider knows the rest.`,
+    ...person.flatMap((step) => stepLines(newcomer, step)),
+    'A pipeline has the token that its platform signs, and stores no secret:',
+    ...pipeline.flatMap((step) => stepLines('job', step)),
+  ]);
+
+const stepLines = (who: string, { command, said }: Step): string[] => [
+  `  ${who}$ ${command}`,
+  ...squeezed(said).map((line) => `    ${line}`),
+];
+
 const lines = (all: readonly string[]): string =>
   all.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join('\n');
 
@@ -43,8 +52,6 @@ const storyLines = (story: Story): string[] => [
   'The token below it lives for a minute. Latchkey renews it in its Secret, as often as it takes:',
   ...story.renewed.map(life),
   `alice runs the platform (latchkey-admin). kubectl auth can-i get oak: alice ${story.mayRead.administrator}, ${ordinaryUser} ${story.mayRead.user}.`,
-  `  alice$ kubectl ${listKey.join(' ')}`,
-  ...squeezed(story.listing.split('\n')).map((line) => `    ${line}`),
   `  alice$ kubectl ${quoted(disableKey)}`,
   askedAgain(story.disabled),
   `  ${ordinaryUser}$ kubectl ${deleteBoth.join(' ')}`,

@@ -2,6 +2,7 @@ import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../../lab/controlplane/control-plane.ts';
 import { Guard } from '../../lab/controlplane/guard.ts';
 import type { Binaries } from '../../lab/controlplane/versions.ts';
+import { TokenIssuer } from '../../lab/provider/token-issuer.ts';
 
 /**
  * Everything that the demo started. Each part is on record before it is there: a signal in that moment waits for it,
@@ -34,6 +35,10 @@ export class Started {
 
   async guard(label: string): Promise<Guard> {
     return await this.#keep(Guard.start(label));
+  }
+
+  async tokenIssuer(): Promise<TokenIssuer> {
+    return await this.#keep(TokenIssuer.start());
   }
 
   /**

@@ -26,7 +26,6 @@ export interface Story {
   readonly inside: Answer;
   readonly outside: Answer;
   readonly renewed: readonly [TokenLife, TokenLife];
-  readonly listing: string;
   /** After each of these. */
   readonly disabled: Answer;
   readonly deleted: Answer;
@@ -87,13 +86,11 @@ export async function finishStory(cast: Cast, { created, first }: Begun): Promis
     inside,
     outside,
     renewed: [first, renewed],
-    listing: await read(platform, listKey, administrator),
     disabled: await refusedAfter(administrator, disableKey),
     deleted: await refusedAfter(user, deleteBoth),
   };
 }
 
-export const listKey = ['get', 'oak', names.key];
 export const disableKey = ['patch', 'oak', names.key, '--type=merge', '-p', '{"spec":{"disabled":true}}'];
 export const deleteBoth = ['delete', `dcet/${names.token}`, `oak/${names.key}`];
 

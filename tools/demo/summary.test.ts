@@ -157,11 +157,15 @@ it('shows everything but the credentials, and leaves everything but them to a sh
   }
   const without = renderSummary({ ...summary, posted: undefined });
   expect(without).toContain('in no other:\n(there is no curl on this machine)');
-  const environment = environmentText(summary, { operator: '/x/operator.log', gateway: '/x/gateway.log' });
+  const environment = environmentText(
+    summary,
+    { operator: '/x/operator.log', gateway: '/x/gateway.log' },
+    { bin: '/x/bin' },
+  );
   for (const line of [
     "export KUBECONFIG='/x/alice.yaml'",
     "export KUBECACHEDIR='/x/cache'",
-    'export PATH=\'/bin\':"$PATH"',
+    'export PATH=\'/x/bin:/bin\':"$PATH"',
     "export ADMIN='/x/admin.yaml'",
     "export BOB='/x/bob.yaml'",
     "export SHOP='/x/issued/shop-admin.yaml'",

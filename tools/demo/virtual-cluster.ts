@@ -3,6 +3,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import { configFolder } from '../../lab/operator/kustomization.ts';
+import { until } from '../../lab/operator/until.ts';
 import { requireSuccess } from './cluster.ts';
 
 /** The namespace of the sample project. */
@@ -21,6 +22,7 @@ export interface Planes {
 export async function prepareProject({ platform, virtual }: Planes): Promise<void> {
   // For the eyes: with it, a list of namespaces is plainly not the platform's.
   requireSuccess(await virtual.kubectl(['create', 'namespace', 'shop-web']), 'kubectl create namespace');
+  await playPod(virtual);
   // The space of the samples.
   requireSuccess(await platform.kubectl(['create', 'namespace', 'shop']), 'kubectl create namespace');
   const project = ['apply', '-k', path.join(configFolder, 'samples/project')];
@@ -31,6 +33,28 @@ export async function prepareProject({ platform, virtual }: Planes): Promise<voi
   };
   await secret(projectNamespace, 'vc-shop', virtual.adminKubeconfig);
   await secret('sample-clusters', 'staging-kubeconfig', platform.adminKubeconfig);
+}
+
+/** No kubelet is here: the pod says that it runs. */
+async function playPod(virtual: ControlPlaneAccess): Promise<void> {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-0', namespace: 'shop-web' },
+    spec: { containers: [{ name: 'web', image: 'web' }], nodeName: 'node' },
+  };
+  const file = ['-f', '-'];
+  await until('the ServiceAccount of the namespace is there', async () => {
+    const { exitCode } = await virtual.kubectl(['create', ...file], { input: JSON.stringify(pod) });
+    return exitCode === 0;
+  });
+  const ready = { type: 'Ready', status: 'True' };
+  const container = { name: 'web', image: 'web', imageID: 'web', ready: true, restartCount: 0 };
+  const containerStatuses = [{ ...container, state: { running: {} } }];
+  const status = { phase: 'Running', conditions: [ready], containerStatuses };
+  const patch = ['patch', 'pod', 'web-0', '-n', 'shop-web', '--subresource=status', '--type=merge'];
+  const patched = await virtual.kubectl([...patch, '-p', JSON.stringify({ status })]);
+  requireSuccess(patched, 'kubectl patch pod');
 }
 
 /**

@@ -8,7 +8,7 @@ import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { notRun, runOtherwise, sectionsElsewhere } from '../document-runs.ts';
 import { allCommands, commandsOf, isElsewhere, isListed, pages, readPage } from './guides.ts';
 import { Leftovers } from './leftovers.ts';
-import { expectOneScreen, RunningDemo } from './running-demo.ts';
+import { expectStories, RunningDemo } from './running-demo.ts';
 
 const demo = new RunningDemo();
 let ended: Promise<number | null>;
@@ -71,8 +71,8 @@ describe('npm run demo', () => {
   });
   afterAll(async () => await demo.end());
 
-  it('tells in one screen what an ordinary user and an administrator did', () => {
-    expectOneScreen(demo.output);
+  it('tells briefly what newcomers, an ordinary user and an administrator did', () => {
+    expectStories(demo.output);
   });
 
   it('warns of nothing but what the administrator disabled, although its objects came in any order', async () => {
