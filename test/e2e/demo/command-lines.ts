@@ -12,6 +12,9 @@ export const prelude = [
   // curl of a reader in a terminal shows no progress.
   'export CURL_HOME=$PWD',
   "printf 'silent\\nshow-error\\n' > .curlrc",
+  // The browser of a reader.
+  'mkdir bin; PATH=$PWD/bin:$PATH',
+  `printf '#!/bin/sh\\nexec "%s" "%s" "$1"\\n' '${process.execPath}' '${path.join(import.meta.dirname, 'open-page.ts')}' > bin/xdg-open; chmod +x bin/xdg-open`,
   `signing() { kubectl --kubeconfig=$ADMIN get secret latchkey-signing-keys -n latchkey-system -o go-template='{{range $name, $_ := .data}}{{$name}}{{"\\n"}}{{end}}'; }`,
   "kid() { until signing | sed -n 's/[.]pem$//p' | head -n 1 | grep .; do sleep 0.5; done; }",
   `coproc COMPARE { exec "${process.execPath}" "${path.join(import.meta.dirname, 'compare-output.ts')}"; }`,

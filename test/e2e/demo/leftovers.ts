@@ -30,6 +30,10 @@ interface Item {
   readonly metadata: KubeObject['metadata'];
 }
 
+/** A deleted key of a login keeps its name until its token is of no use. */
+const isSpent = ({ metadata }: KubeObject): boolean =>
+  metadata.name.startsWith('exchanged-') && metadata.deletionTimestamp !== undefined;
+
 const placeOf = ({ resource, metadata }: Item): string =>
   `${resource.kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 
@@ -68,7 +72,7 @@ export class Leftovers {
   async #items(): Promise<readonly Item[]> {
     const lists = kinds.map(async (resource) => {
       const { items } = await this.#client.list<KubeObject>(resource);
-      return items.map(({ metadata }) => ({ resource, metadata }));
+      return items.filter((item) => !isSpent(item)).map(({ metadata }) => ({ resource, metadata }));
     });
     return (await Promise.all(lists)).flat();
   }

@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { browse } from '../../../lab/provider/browser.ts';
+import { newcomer } from '../../../tools/demo/newcomers.ts';
+
+/** Plays the browser of a reader of the demo, at the page that a command opens. */
+const [page = ''] = process.argv.slice(2);
+await browse(page, readFileSync(process.env['NODE_EXTRA_CA_CERTS'] ?? '', 'utf8'), { login: newcomer });
