@@ -99,9 +99,9 @@ export const gatewaySettingDefinitions = {
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),
-    default: '10000',
+    default: '5000',
     documentation:
-      'Connections at once. One more closes the oldest that has carried no live credential yet; where there is none, it is closed itself.',
+      'Connections at once. One more closes the oldest that has carried no live credential yet; where there is none, it is closed itself. Each takes memory: see [size](size.md).',
   }),
   strangersPerAddress: setting({
     name: 'LATCHKEY_UNAUTHENTICATED_CONNECTIONS_PER_ADDRESS',

@@ -218,6 +218,15 @@ describe('config/default', async () => {
       expect(template.spec).not.toHaveProperty('hostNetwork');
     });
 
+    it('lets the gateway hold all connections beside 100,000 keys and the bodies of its users', () => {
+      const { containers } = only('Deployment', 'latchkey-gateway')['spec'].template.spec;
+      const limit = Number(/^(\d+)Mi$/.exec(containers[0].resources.limits.memory)?.[1]);
+      const connections = Number(gatewaySettingDefinitions.maxConnections.default);
+      const measured = { keysMiB: 236, bodiesMiB: 144, connectionMiB: 0.06 };
+      const { keysMiB, bodiesMiB, connectionMiB } = measured;
+      expect(keysMiB + bodiesMiB + connections * connectionMiB).toBeLessThan(limit);
+    });
+
     it('finds Services by the search domains of the cluster, as the gateway does', () => {
       for (const { spec } of [template, only('Deployment', 'latchkey-gateway')['spec'].template]) {
         const { dnsPolicy = 'ClusterFirst', dnsConfig } = spec;
