@@ -26,11 +26,11 @@ export class Failure extends Error {
 
 export const usage = (message: string, fix: string): Failure => new Failure('usage', message, fix);
 
-/** What could move the cursor, or colour or turn the rest of a terminal. A line may end. */
+/** Characters that could move the cursor, or colour or turn the rest of a terminal. A line may end. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find.
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Without such: texts come from other people's objects. */
+/** A text without them: it comes from other people's objects. */
 export const printable = (text: string): string => text.replaceAll(controls, '?');
 
 /** A text of JSON that says the same without them: readers of JSON and YAML know these escapes, and JSON leaves some characters bare. */

@@ -166,7 +166,7 @@ class TargetWatch {
     await this.#write(isKnown ? 'MODIFIED' : 'ADDED', this.#formed(asJSON(object)));
   }
 
-  /** Whose right has ended does not see what the target has become since. */
+  /** The state that the client knows: who lost the right does not see what the target has become since. */
   #lastShown(key: string, type: string, object: KubeObject): JsonObject {
     return type === 'DELETED' ? asJSON(object) : { metadata: this.#shown.get(key) };
   }

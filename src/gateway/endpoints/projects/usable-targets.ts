@@ -188,7 +188,7 @@ function allowsUse(rule: JsonObject, resource: string): boolean {
   return has('verbs', 'use') && has('apiGroups', group) && has('resources', resource);
 }
 
-/** Who made it and with which groups and key, and the copy of the whole manifest. */
+/** Annotations about the maker with groups and key, and copies of the whole manifest. */
 const hiddenAnnotations: readonly string[] = [...recordNames, ...manifestAnnotations];
 
 /**
