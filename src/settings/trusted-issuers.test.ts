@@ -110,4 +110,24 @@ describe('trusted issuers', () => {
     ];
     expect(parse(list)).toHaveProperty('value');
   });
+
+  it.each<[string, object, object, boolean]>([
+    ['the same prefix', { prefix: '' }, { prefix: '' }, false],
+    ['a prefix within that of the other', { prefix: '' }, { prefix: 'b:' }, false],
+    ['names for one of them alone', { prefix: '', allowed: ['a'] }, { prefix: '' }, false],
+    ['names for both', { prefix: '', allowed: ['a'] }, { prefix: '', allowed: ['a', 'b'] }, true],
+    ['prefixes that differ', { prefix: 'a:' }, { prefix: 'b:' }, true],
+  ])('of people with groups have %s', (_, one, other, isTaken) => {
+    const entries = [one, other].map((groups, index) => ({
+      issuer: `https://${index}.example`,
+      login: {
+        ...login,
+        username: { claim: 'sub', prefix: `${index}:` },
+        groups: { claim: 'groups', ...groups },
+      },
+    }));
+    const parsed = parse(entries);
+    expect('value' in parsed).toBe(isTaken);
+    if (!isTaken) expect(parsed).toMatchObject({ problem: expect.stringContaining('login.groups.prefix') });
+  });
 });

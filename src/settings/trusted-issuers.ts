@@ -65,6 +65,22 @@ function listProblem(issuers: readonly TrustedIssuer[]): string | undefined {
   );
   return isShared
     ? 'has two issuers with login whose users could have the same names: give each a login.username.prefix that the other does not begin with'
+    : groupsProblem(issuers);
+}
+
+/** One issuer must not hand out the rights of the other's groups by chance. Names that are written out are no chance. */
+function groupsProblem(issuers: readonly TrustedIssuer[]): string | undefined {
+  const all = issuers.map(({ login }) => login?.groups).filter((each) => each !== undefined);
+  const isShared = all.some(({ prefix, allowed }, index) =>
+    all.some(
+      (other, at) =>
+        at !== index &&
+        prefix.startsWith(other.prefix) &&
+        (allowed === undefined || other.allowed === undefined),
+    ),
+  );
+  return isShared
+    ? 'has two issuers with login whose groups could have the same names: give each a login.groups.prefix that the other does not begin with, or name the groups of both in login.groups.allowed'
     : undefined;
 }
 

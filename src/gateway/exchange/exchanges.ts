@@ -127,8 +127,9 @@ export class Exchanges implements PublicEndpoint {
         onOver: () => undefined,
       },
     };
-    const body = await Promise.race([readBody(source, { maxBytes, tooLarge }), promise]);
-    timer.cancel();
+    const body = await Promise.race([readBody(source, { maxBytes, tooLarge }), promise]).finally(() =>
+      timer.cancel(),
+    );
     if (!Buffer.isBuffer(body)) throw new Refusal(body);
     return body.toString('utf8');
   }

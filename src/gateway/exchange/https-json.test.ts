@@ -39,7 +39,9 @@ const reader = (soon = false) =>
   readJSONOverHTTPS({ setTimer: (callback, ms) => systemClock.setTimer(callback, soon ? 300 : ms) });
 
 it('a document is read', async () => {
-  expect(await reader()(`${base}/good`, authority.certificate)).toEqual({ keys: [] });
+  expect(await reader()(`${base}/good`, { certificateAuthority: authority.certificate })).toEqual({
+    keys: [],
+  });
 });
 
 it.each([
@@ -48,20 +50,34 @@ it.each([
   ['that ends early', '/cut', /./],
   ['that is not there', '/none', /the answer is 404/],
 ])('a document %s is not', async (_, path, message) => {
-  await expect(reader()(base + path, authority.certificate)).rejects.toThrow(message);
+  await expect(reader()(base + path, { certificateAuthority: authority.certificate })).rejects.toThrow(
+    message,
+  );
 });
 
 it('a redirect is not followed', async () => {
   asked.length = 0;
-  await expect(reader()(`${base}/moved`, authority.certificate)).rejects.toThrow('the answer is 302');
+  await expect(reader()(`${base}/moved`, { certificateAuthority: authority.certificate })).rejects.toThrow(
+    'the answer is 302',
+  );
   expect(asked).toEqual(['/moved']);
 });
 
 it('a document that does not come to an end is not waited for', async () => {
-  await expect(reader(true)(`${base}/slow`, authority.certificate)).rejects.toThrow('took too long');
+  await expect(reader(true)(`${base}/slow`, { certificateAuthority: authority.certificate })).rejects.toThrow(
+    'took too long',
+  );
 });
 
 it('a server with a certificate of somebody else is not believed', async () => {
   const { certificate: other } = createAuthority('another');
-  for (const ca of [other, undefined]) await expect(reader()(`${base}/good`, ca)).rejects.toThrow();
+  for (const ca of [other, undefined])
+    await expect(reader()(`${base}/good`, { certificateAuthority: ca })).rejects.toThrow();
+});
+
+it('a name that an issuer chose elsewhere is not asked where it stands for this machine', async () => {
+  asked.length = 0;
+  const from = { certificateAuthority: authority.certificate, isElsewhere: true };
+  await expect(reader()(`${base}/good`, from)).rejects.toThrow('it is a loopback address');
+  expect(asked).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
-import { IssuerKeys, KeysUnavailable, keySetURL } from './key-sets.ts';
+import { IssuerKeys, KeysUnavailable, keySetURL, type ReadFrom } from './key-sets.ts';
 
 const url = 'https://issuer.example.com';
 const [one, two] = await Promise.all(
@@ -12,15 +12,25 @@ const [one, two] = await Promise.all(
   }),
 );
 
-function start({ jwksURI }: { readonly jwksURI?: string } = {}) {
+function start({
+  jwksURI,
+  place = `${url}/keys`,
+}: {
+  readonly jwksURI?: string;
+  readonly place?: string;
+} = {}) {
   const clock = new FakeClock(0);
-  const state = { keys: [one] as unknown[], failure: undefined as Error | undefined, reads: [] as string[] };
-  const read = async (from: string) => {
+  const state = {
+    keys: [one] as unknown[],
+    failure: undefined as Error | undefined,
+    reads: [] as string[],
+    elsewhere: [] as string[],
+  };
+  const read = async (from: string, { isElsewhere }: ReadFrom) => {
     state.reads.push(from);
+    if (isElsewhere === true) state.elsewhere.push(from);
     if (state.failure !== undefined) throw state.failure;
-    return from.endsWith('openid-configuration')
-      ? { issuer: url, jwks_uri: `${url}/keys` }
-      : { keys: state.keys };
+    return from.endsWith('openid-configuration') ? { issuer: url, jwks_uri: place } : { keys: state.keys };
   };
   const issuer = { issuer: url, algorithms: ['ES256'], ...(jwksURI === undefined ? {} : { jwksURI }) };
   const keys = new IssuerKeys(issuer, { read, clock, random: () => 0.5, log: silentLogger });
@@ -43,6 +53,16 @@ describe('the keys of an issuer', () => {
     await clock.advanceAsync(2_000);
     await find('one');
     expect(state.reads).toHaveLength(4);
+  });
+
+  it('are read with more care where the issuer names another host, and not where the settings do', async () => {
+    const place = 'https://keys.example.net/keys';
+    const named = start({ place });
+    expect([await named.find('one'), named.state.elsewhere]).toEqual(['found', [place]]);
+    for (const options of [{}, { jwksURI: place }]) {
+      const { find, state } = start(options);
+      expect([await find('one'), state.elsewhere]).toEqual(['found', []]);
+    }
   });
 
   it('are read at once where the settings say so', async () => {
@@ -159,6 +179,12 @@ describe('where a discovery document says that keys are', () => {
     ['with an address of IPv6', { issuer: url, jwks_uri: 'https://[::1]/keys' }, 'an address'],
     ['with an address in one number', { issuer: url, jwks_uri: 'https://2130706433/keys' }, 'an address'],
     ['with localhost', { issuer: url, jwks_uri: 'https://localhost/keys' }, 'an address'],
+    ['with localhost as a whole name', { issuer: url, jwks_uri: 'https://localhost./keys' }, 'an address'],
+    [
+      'with a Service as a whole name',
+      { issuer: url, jwks_uri: 'https://kubernetes.default.svc./keys' },
+      'an address',
+    ],
     ['with a Service', { issuer: url, jwks_uri: 'https://kubernetes.default.svc/keys' }, 'an address'],
     ['that is a list', [], 'another issuer'],
   ])('is not read %s', (_, document, problem) => {

@@ -12,8 +12,14 @@ import { backOffDelay } from '../../kube/back-off.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
 
+export interface ReadFrom {
+  readonly certificateAuthority?: string | undefined;
+  /** An issuer chose the place, elsewhere than where the settings say that it is. */
+  readonly isElsewhere?: boolean;
+}
+
 /** Reads a JSON document. Rejects where there is none. */
-export type ReadDocument = (url: string, certificateAuthority: string | undefined) => Promise<unknown>;
+export type ReadDocument = (url: string, from: ReadFrom) => Promise<unknown>;
 
 export interface KeySetOptions {
   readonly read: ReadDocument;
@@ -115,9 +121,11 @@ export class IssuerKeys {
   async #readSet(): Promise<unknown> {
     const { issuer, jwksURI, certificateAuthority } = this.#issuer;
     const { read } = this.#options;
-    if (jwksURI !== undefined) return await read(jwksURI, certificateAuthority);
+    if (jwksURI !== undefined) return await read(jwksURI, { certificateAuthority });
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    return await read(keySetURL(issuer, await read(url, certificateAuthority)), certificateAuthority);
+    const place = keySetURL(issuer, await read(url, { certificateAuthority }));
+    const isElsewhere = new URL(place).hostname !== new URL(issuer).hostname;
+    return await read(place, { certificateAuthority, isElsewhere });
   }
 
   get #now(): number {
@@ -147,11 +155,16 @@ export function keySetURL(issuer: string, document: unknown): string {
   return text;
 }
 
-const isInside = (host: string): boolean =>
-  host.startsWith('[') ||
-  /^[\d.]+$/.test(host) ||
-  !host.includes('.') ||
-  /\.(?:localhost|local|internal|svc)$/.test(host);
+/** The dot at the end of a whole name says nothing else. */
+function isInside(hostname: string): boolean {
+  const host = hostname.replace(/\.+$/, '');
+  return (
+    host.startsWith('[') ||
+    /^[\d.]+$/.test(host) ||
+    !host.includes('.') ||
+    /\.(?:localhost|local|internal|svc)$/.test(host)
+  );
+}
 
 /** The public keys of a set that can check signatures. Throws an Error. */
 function keysOf(document: unknown): JWK[] {

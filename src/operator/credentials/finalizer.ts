@@ -177,8 +177,8 @@ interface Limit {
   readonly limitMs: number;
 }
 
-/** A token is good for no longer than a day. */
-const maxExchangeHoldMs = 86_400_000;
+/** A token is good for no longer than a day, and some minutes more where clocks differ. */
+const maxExchangeHoldMs = 86_400_000 + 300_000;
 
 /**
  * Until when a key that came of a token stays, deleted as it is, epoch milliseconds: its name keeps the same token from being

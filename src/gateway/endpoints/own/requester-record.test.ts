@@ -161,6 +161,9 @@ describe('the record of a changed object', () => {
     expect(metadataAfter({ labels: { [ephemeral]: 'true' } }, plain)).toEqual({ labels: {} });
     const deleted = { ...old, metadata: { ...old.metadata, deletionTimestamp: 'now' } };
     expect(metadataAfter({ finalizers: [] }, deleted)).toMatchObject({ finalizers: [] });
+    const annotations = { ...storedRecord, [names.exchangedUntil]: '2026-01-01T00:00:00Z' };
+    const exchanged = { ...deleted, metadata: { ...deleted.metadata, annotations } };
+    expect(metadataAfter({ finalizers: [] }, exchanged)).toMatchObject({ finalizers });
   });
 });
 

@@ -205,7 +205,9 @@ export function withStoredRecord(object: JsonObject, change: StoredChange, asker
     ...without(asObject(metadata['annotations']), recordNames),
     ...recordAfter(change, asker),
   };
-  const isKept = asTexts(old['finalizers']).includes(finalizers[kind]) && !isSet(old['deletionTimestamp']);
+  // Deleted, a key that came of a token still stands for that token.
+  const isNeeded = !isSet(old['deletionTimestamp']) || names.exchangedUntil in annotationsOf(stored);
+  const isKept = asTexts(old['finalizers']).includes(finalizers[kind]) && isNeeded;
   const kept = [...new Set([...asTexts(metadata['finalizers']), finalizers[kind]])];
   return {
     ...object,

@@ -7,6 +7,7 @@ import {
   recordOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, finalizers, labels } from '../../../api/names.ts';
+import { checkClaims } from '../../../credentials/exchange/claims.ts';
 import { computeFingerprints } from '../../../credentials/fingerprint.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
@@ -96,9 +97,18 @@ describe('a key that came of a token', () => {
 
   it.each([
     ['that is unreadable', 'soon', 0],
-    ['that is years away', '2099-01-01T00:00:00Z', created + 86_400_000],
-  ])('with a time %s does not stay for longer than a day', (_, text, end) => {
+    ['that is years away', '2099-01-01T00:00:00Z', created + 86_700_000],
+  ])('with a time %s does not stay for much longer than a day', (_, text, end) => {
     expect(exchangeHoldOf(made({}, text))).toBe(end);
+  });
+
+  it('stays until its token of a day is of no use, by the clock of an issuer that is ahead', () => {
+    const iat = created / 1_000 + 29;
+    const claims = { aud: 'a', sub: 'b', iat, exp: iat + 86_400 };
+    const accepted = checkClaims(claims, { audience: 'a', now: created });
+    if ('problem' in accepted) throw new Error(accepted.problem);
+    const { usableUntil } = accepted;
+    expect(exchangeHoldOf(made({}, new Date(usableUntil).toISOString()))).toBe(usableUntil);
   });
 
   it('does not hold up the key above it', () => {
