@@ -24,14 +24,24 @@ export const balancerAddress = '127.0.0.2';
  * port. @throws Error where haproxy is not installed.
  */
 export async function startBalancer(guard: Guard, replicas: readonly BalancedReplica[]): Promise<number> {
-  const command = places.find(existsSync);
-  if (command === undefined) throw new Error('this needs haproxy: install the package of that name');
+  const command = findBalancer();
   const port = await freePort();
   const file = path.join(guard.folder, 'haproxy.cfg');
   await writeFile(file, configuration(port, replicas));
   await guard.run({ name: 'haproxy', command, args: ['-db', '-f', file] });
-  await until('the balancer listens', async () => await listens(port));
+  await untilListening(port);
   return port;
+}
+
+/** The path of haproxy. @throws Error where it is not installed. */
+export function findBalancer(): string {
+  const command = places.find(existsSync);
+  if (command === undefined) throw new Error('this needs haproxy: install the package of that name');
+  return command;
+}
+
+export async function untilListening(port: number): Promise<void> {
+  await until('the balancer listens', async () => await listens(port));
 }
 
 /** A replica that is not ready gets no new connection after a fifth of a second, and keeps those it has. */

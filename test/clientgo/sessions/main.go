@@ -16,11 +16,11 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 const timeout = 60 * time.Second
@@ -65,7 +65,7 @@ func run(kubeconfig, namespace, pod string, command []string) error {
 	if err != nil {
 		return err
 	}
-	// The condition that most programs have: an error of another kind is none that another protocol would mend.
+	// As kubectl has it. The function of the same name in apimachinery does not know the error of this client-go, and so never falls back.
 	either, err := remotecommand.NewFallbackExecutor(webSocket, spdy, httpstream.IsUpgradeFailure)
 	if err != nil {
 		return err

@@ -8,14 +8,17 @@ import { olderKubectl } from '../../../lab/controlplane/binaries/binaries.ts';
 import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplane/versions.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { buildClientGoSessions } from '../../clientgo/sessions.ts';
 import { ClientNodeSessions } from '../../clients/client-node-sessions.ts';
 import type { Recording } from '../../clients/recorded/recording.ts';
 import { knownHolder } from './known-holder.ts';
+import { refusingProxies } from './refusing-proxies.ts';
 import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
 
-const { world, user, paths, key, kubelet, podIn } = await sessionWorld();
+const targets = await sessionWorld();
+const { world, user, paths, key, kubelet, podIn } = targets;
 const { gateway, guard } = world;
 
 const clientGo = await buildClientGoSessions(guard.folder);
@@ -180,6 +183,47 @@ describe.each(nodeKinds)('a pod on a node that %s', async (node) => {
     client.socket.destroy();
   });
 });
+
+describe.each(await refusingProxies(targets))(
+  'behind a proxy $place that $how',
+  ({ kubeconfig, pod, proxy }) => {
+    const refused = expect.stringMatching(/^GET 4\d\d websocket$/);
+    const command = ['sh', '-c', 'cat; echo problem >&2; exit 3'];
+
+    it('kubectl falls back to SPDY, and has the output and the exit code of a command', async () => {
+      const before = (await proxy.upgrades()).length;
+      const kubectl = new Kubectl(world, kubeconfig);
+      const ran = await kubectl.run(['exec', '-i', pod, '--', ...command], { input: 'typed\n' });
+      expect(ran).toMatchObject({ stdout: 'typed\n', exitCode: 3 });
+      expect(ran.stderr).toMatch(/^problem\n/);
+      await until('both requests', async () => (await proxy.upgrades()).length === before + 2);
+      expect((await proxy.upgrades()).slice(before)).toEqual([refused, 'POST 101 SPDY/3.1']);
+    });
+
+    it('kubectl falls back to SPDY for a port, too', async () => {
+      const kubectl = new Kubectl(world, kubeconfig);
+      await commands['port-forward brings pages side by side']?.({ kubectl, pod, env: {} });
+    });
+
+    it('the executor of client-go that tries both falls back, and that for websockets says why not', async () => {
+      const before = (await proxy.upgrades()).length;
+      const outcomes = await clientGo.exec(kubeconfig, pod, command, 'typed\n');
+      const ran = { stdout: 'typed\n', stderr: 'problem\n', exitCode: 3, error: '' };
+      expect(outcomes).toEqual([
+        expect.objectContaining({ way: 'websocket', error: expect.stringContaining('unable to upgrade') }),
+        { way: 'SPDY', ...ran },
+        { way: 'either', ...ran },
+      ]);
+      await until('all requests', async () => (await proxy.upgrades()).length === before + 4);
+      expect((await proxy.upgrades()).slice(before)).toEqual([
+        refused,
+        'POST 101 SPDY/3.1',
+        refused,
+        'POST 101 SPDY/3.1',
+      ]);
+    });
+  },
+);
 
 it('client-go is told why a scope refuses a session, in each way', async () => {
   const scope = { rules: [{ verbs: ['get'], requestTargets: ['Management'] }] };

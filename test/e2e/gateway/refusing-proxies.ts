@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
+import {
+  refusals,
+  startWebSocketRefusal,
+  type WebSocketRefusal,
+} from '../../../lab/gateway/websocket-refusal.ts';
+import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { bindRole } from '../../../lab/operator/rights.ts';
+import { sharedVirtualCluster, type VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { serviceAccounts } from '../../../src/api/resources.ts';
+import { makeCluster } from '../targets/target-world.ts';
+import { untilReached } from './known-holder.ts';
+import { nodeKinds, type SessionWorld } from './session-world.ts';
+
+interface Refusing {
+  readonly place: string;
+  readonly how: keyof typeof refusals;
+  /** Leads by way of the proxy into a target. */
+  readonly kubeconfig: string;
+  /** In that target. */
+  readonly pod: string;
+  readonly proxy: WebSocketRefusal;
+}
+
+/** Proxies that let no websocket pass: one of each kind in front of the gateway, and one between it and a target. */
+export async function refusingProxies(sessions: SessionWorld): Promise<readonly Refusing[]> {
+  const ways = Object.keys(refusals) as (keyof typeof refusals)[];
+  return await Promise.all(
+    ways.flatMap((how) => [inFrontOfGateway(sessions, how), inFrontOfTarget(sessions, how)]),
+  );
+}
+
+async function inFrontOfGateway(sessions: SessionWorld, how: keyof typeof refusals): Promise<Refusing> {
+  const { world, paths, key, podIn } = sessions;
+  const { gateway, guard } = world;
+  const name = uniqueName('front');
+  const proxy = await startWebSocketRefusal(guard, how, { name, port: gateway.port, ca: gateway.ca });
+  const server = `${proxy.url}/kubernetes/${paths.space}`;
+  const place = { name, server, caData: base64(proxy.ca), folder: guard.folder };
+  const kubeconfig = await writeKubeconfig(place, 'holder', { token: key });
+  return { place: 'in front of the gateway', how, kubeconfig, pod: podIn('space', nodeKinds[1]), proxy };
+}
+
+async function inFrontOfTarget(sessions: SessionWorld, how: keyof typeof refusals): Promise<Refusing> {
+  const { world, key, podIn } = sessions;
+  const { gateway, guard, admin } = world;
+  const inside = await sharedVirtualCluster();
+  const name = uniqueName('behind');
+  const ca = await readFile(path.join(inside.plane.folder, 'pki/ca.crt'), 'utf8');
+  const proxy = await startWebSocketRefusal(guard, how, { name, port: inside.port, ca });
+  const place = { name, server: proxy.url, caData: base64(proxy.ca), folder: guard.folder };
+  // No client certificate would pass: the proxy ends TLS.
+  const file = await writeKubeconfig(place, 'administrator', {
+    token: await administratorToken(inside, name),
+  });
+  const { cluster } = await makeCluster(world, await readFile(file, 'utf8'));
+  await admin.untilReady(cluster);
+  const target = `cluster/${cluster.metadata.name}`;
+  await untilReached(gateway, key, target);
+  const kubeconfig = await gateway.kubeconfig(key, target);
+  return { place: 'in front of the target', how, kubeconfig, pod: podIn('cluster', nodeKinds[1]), proxy };
+}
+
+async function administratorToken({ admin }: VirtualCluster, name: string): Promise<string> {
+  const namespace = 'default';
+  await admin.createObject(serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace },
+  });
+  await bindRole(admin, `system:serviceaccount:${namespace}:${name}`, 'cluster-admin');
+  const request = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const { status } = await admin.client.request<{ status: { token: string } }>('POST', request, { body });
+  return status.token;
+}
