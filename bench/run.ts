@@ -6,7 +6,9 @@ import { applyToReady } from './benchmarks/apply-to-ready.ts';
 import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { byPost } from './benchmarks/by-post.ts';
+import { cliStart } from './benchmarks/cli-start.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
+import { exchange } from './benchmarks/exchange.ts';
 import { expiryStorm } from './benchmarks/expiry-storm.ts';
 import { fairness } from './benchmarks/fairness.ts';
 import { kubeconfig } from './benchmarks/kubeconfig.ts';
@@ -44,6 +46,8 @@ const benchmarks: readonly Benchmark[] = [
   proxyWatch,
   upgrade,
   byPost,
+  exchange,
+  cliStart,
   ownLists,
   authorize,
   revoke,

@@ -16,19 +16,16 @@ import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { startGateway } from '../gateway/endpoints.ts';
 import { secretOf } from '../gateway/stored-keys.ts';
 import { CPUMeter } from '../measure/cpu-meter.ts';
-import { type Contender, interleave, type Sample } from '../measure/rounds.ts';
-import { percentile } from '../measure/statistics.ts';
+import { interleave } from '../measure/rounds.ts';
 import { tableOf } from '../measure/table.ts';
-import { makeMany, nameOf } from '../world/objects.ts';
 import { withOperator } from '../world/operator.ts';
 import type { Platform } from '../world/platform.ts';
 import { ReadyWatch } from '../world/ready-watch.ts';
 import { instance, startVirtualCluster } from '../world/virtual-cluster.ts';
+import { plainWay, Subject, timeMeasures, type Way } from '../world/ways.ts';
 
 const measures = [
-  { key: 'median', title: 'one after the other, p50 ms' },
-  { key: 'late', title: 'p99 ms' },
-  { key: 'rate', title: 'sixteen at a time, a second' },
+  ...timeMeasures,
   { key: 'all', title: 'CPU of all processes, ms each' },
   { key: 'platform', title: 'of API server and etcd' },
   { key: 'operator', title: 'of the operator' },
@@ -99,18 +96,6 @@ async function measured(
   };
 }
 
-/** One way to a credential. */
-interface Way {
-  readonly name: string;
-  /** Makes ready what only this way needs. */
-  readonly begin: () => Promise<Going>;
-}
-
-interface Going {
-  readonly once: (name: string) => Promise<void>;
-  readonly end: () => void;
-}
-
 /** `server`: of the virtual cluster, where those who have a certificate go. */
 interface World {
   readonly post: Post;
@@ -134,23 +119,21 @@ function waysOf(platform: Platform, { post, server }: World): readonly Way[] {
   return [
     {
       name: 'token, by POST',
-      begin: posted((name) => post(tokens, { apiVersion, kind, metadata: { name }, spec: token })),
+      begin: plainWay((name) => post(tokens, { apiVersion, kind, metadata: { name }, spec: token })),
     },
     {
       name: 'token, created and watched',
       begin: created(platform, directClusterEndpointTokens, { sent: token }),
     },
-    { name: 'kubeconfig with a token, by POST', begin: posted(() => post(kubeconfigs, { spec })) },
+    { name: 'kubeconfig with a token, by POST', begin: plainWay(() => post(kubeconfigs, { spec })) },
     { name: 'kubeconfig with a token, created and watched', begin: createdKubeConfig(false) },
     {
       name: 'kubeconfig with a certificate, by POST',
-      begin: posted(() => post(kubeconfigs, { spec: { ...spec, clientCert: true, server } })),
+      begin: plainWay(() => post(kubeconfigs, { spec: { ...spec, clientCert: true, server } })),
     },
     { name: 'kubeconfig with a certificate, created and watched', begin: createdKubeConfig(true) },
   ];
 }
-
-const posted = (once: Going['once']) => async (): Promise<Going> => ({ once, end: () => undefined });
 
 interface Sent {
   readonly sent: object;
@@ -206,67 +189,4 @@ async function startPosting(
       throw new Error(`a POST was answered with ${answer.statusCode}: ${text.slice(0, 300)}`);
   };
   return { post, gateway };
-}
-
-/** So many at a time come before those that are measured: they open the connections. */
-const opening = 32;
-
-/** A way, gone again and again under names that no one else has. */
-class Subject {
-  readonly #way: Way;
-  readonly #meter: CPUMeter;
-  readonly #prefix: string;
-  #gone = 0;
-
-  constructor(way: Way, meter: CPUMeter) {
-    this.#way = way;
-    this.#meter = meter;
-    this.#prefix = way.name.replaceAll(/[^a-z]+/gi, '-').toLowerCase();
-  }
-
-  async warmUp(seconds: number): Promise<void> {
-    const end = performance.now() + seconds * 1_000;
-    await this.#going(async (once) => {
-      while (performance.now() < end) await once();
-    });
-  }
-
-  contender(runs: number): Contender {
-    const measure = () =>
-      this.#going(async (once) => ({
-        ...(await oneByOne(runs, once)),
-        ...(await this.#together(runs, once)),
-      }));
-    return { name: this.#way.name, measure };
-  }
-
-  async #together(runs: number, once: () => Promise<void>): Promise<Sample> {
-    await makeMany('', opening, once);
-    let rate = 0;
-    const cpu = await this.#meter.each(runs, async () => {
-      const start = performance.now();
-      await makeMany('', runs, once);
-      rate = (runs * 1_000) / (performance.now() - start);
-    });
-    return { rate, ...cpu };
-  }
-
-  async #going<Result>(work: (once: () => Promise<void>) => Promise<Result>): Promise<Result> {
-    const { once, end } = await this.#way.begin();
-    try {
-      return await work(() => once(nameOf(this.#prefix, this.#gone++)));
-    } finally {
-      end();
-    }
-  }
-}
-
-async function oneByOne(runs: number, once: () => Promise<void>): Promise<Sample> {
-  const times: number[] = [];
-  for (let run = 0; run < runs; run++) {
-    const start = performance.now();
-    await once();
-    times.push(performance.now() - start);
-  }
-  return { median: percentile(times, 50), late: percentile(times, 99) };
 }
