@@ -1,13 +1,14 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
 import { clientWith } from '../../e2e/gateway/api-client.ts';
@@ -21,13 +22,16 @@ const lonely = await startControlPlane({ name: 'gateway-away' });
 afterAll(async () => await lonely.stop());
 const [world, away] = await Promise.all([gatewayWorld(), gatewayWorld({}, {}, lonely)]);
 const { admin, plane } = world;
+/** Between a gateway that has read its next credential and the API server, so that it shows when the gateway has. */
+const gate = await WriteGate.start(plane);
+afterAll(async () => await gate.close());
 const alice = world.name('alice');
 for (const api of [admin, away.admin])
   await giveRight(api, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
-/** A token of the gateway that ends at once when its Secret is deleted. */
-async function endableToken() {
+/** A token of the gateway that ends at once when its Secret is deleted, with a kubeconfig for this way to the API server. */
+async function endableToken(way: ControlPlaneAccess = plane) {
   const name = world.name('token');
   const metadata = { name, namespace: systemNamespace };
   const secret = await admin.createObject(secrets, { apiVersion: 'v1', kind: 'Secret', metadata });
@@ -36,7 +40,7 @@ async function endableToken() {
     ...['--bound-object-kind=Secret', `--bound-object-name=${name}`],
   ]);
   if (stdout === '') throw new Error(stderr);
-  const kubeconfig = await plane.kubeconfigWithToken('latchkey-gateway', stdout.trim());
+  const kubeconfig = await way.kubeconfigWithToken('latchkey-gateway', stdout.trim());
   const client = await clientWith(kubeconfig);
   const end = async () => {
     await admin.delete(secret);
@@ -57,8 +61,8 @@ async function gatewayUnderLoad() {
   afterAll(async () => void (await gateway.end()));
   const { key } = await world.holder({ user: alice });
   await untilKnown(gateway, key);
-  const replace = async () => {
-    const next = await endableToken();
+  const replace = async (way?: ControlPlaneAccess) => {
+    const next = await endableToken(way);
     await writeFile(`${file}.new`, await readFile(next.kubeconfig), { mode: 0o600 });
     await rename(`${file}.new`, file);
   };
@@ -78,8 +82,13 @@ async function gatewayUnderLoad() {
   };
 }
 
-/** How often the gateway reads its files again. Nothing that it says tells when it has. */
-const rereadMs = 20_000;
+/** Until the gateway has read its files again, and sends all that clients ask with what stands there now. */
+const untilReread = async (): Promise<void> => {
+  const isFrom = (method: string) => (request: string) =>
+    request.startsWith(`${method} /api/v1/namespaces/default/configmaps?`);
+  const sent = async () => ['GET', 'POST'].every((method) => gate.requests.some(isFrom(method)));
+  await until('reads and writes come with the next token', sent, { timeoutMs: 120_000 });
+};
 
 const untilMore = async (loads: readonly Load[]): Promise<void> => {
   const before = loads.map(({ sent }) => sent);
@@ -91,8 +100,8 @@ describe.concurrent('a token of the gateway that is replaced', () => {
   it('while the former one is good for some time yet, as in a Pod, fails no request', async () => {
     const { replace, endFirst, reads, writes } = await gatewayUnderLoad();
     const loads = [reads(), writes()];
-    await replace();
-    await delay(1.2 * rereadMs);
+    await replace(gate.access);
+    await untilReread();
     await endFirst();
     await untilMore(loads);
     for (const load of loads) await load.stop();
