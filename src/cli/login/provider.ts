@@ -84,7 +84,7 @@ async function askGateway(gateway: Platform): Promise<Named> {
   if (resource !== baseURL)
     throw usage(
       `the gateway at ${baseURL} calls itself ${printable(JSON.stringify(resource) ?? 'nothing')}`,
-      'Give the base URL in exactly that form.',
+      'Give the base URL in exactly that form, or name the provider with `--issuer` and `--client-id`.',
     );
   const issuers = asTexts(document['authorization_servers']);
   const [first] = issuers;

@@ -59,14 +59,6 @@ describe('a person with a key and a base URL', () => {
     expect(await children()).toHaveLength(1);
   });
 
-  it('makes one renewal for twenty kubectl at once when the key ends soon', async () => {
-    const before = (await children()).length;
-    person.ageCache();
-    const all = await Promise.all(Array.from({ length: 20 }, () => kubectl('get configmaps -n default')));
-    expect(all.map(({ code }) => code)).toEqual(Array(20).fill(0));
-    expect((await children()).length).toBe(before + 1);
-  });
-
   it('makes one key for twenty kubectl that find none', async () => {
     const before = (await children()).length;
     rmSync(path.join(home, '.cache/latchkey'), { recursive: true });
