@@ -330,7 +330,7 @@ const createExchanges = (options: GatewayOptions & ExchangeParts): Exchanges => 
       ...options,
       read: readJSONOverHTTPS(options.clock),
     }),
-    accountTokens: new AccountTokens({ client, audience: settings.baseURL }),
+    accountTokens: new AccountTokens({ ...options, client, audience: settings.baseURL }),
     attempts: createMisses(options),
   });
 };

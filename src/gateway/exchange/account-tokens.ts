@@ -3,6 +3,8 @@ import { serviceAccounts, systemNamespace } from '../../api/names.ts';
 import { tokenReviews } from '../../api/resources.ts';
 import { type AcceptedClaims, checkClaims } from '../../credentials/exchange/claims.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Logger } from '../../logger.ts';
 import type { ReadToken } from './read-token.ts';
 
 export interface AccountTokensOptions {
@@ -10,18 +12,24 @@ export interface AccountTokensOptions {
   readonly client: Pick<KubeClient, 'as'>;
   /** The base URL. */
   readonly audience: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Logger;
 }
 
 /** At once. Others are told to come back. */
 const maxReviews = 8;
 
-/** More reviews are under way than the platform's API server shall have. */
-export class TooManyReviews extends Error {}
+/** Strangers choose how often tokens are checked, and so how often that can fail. */
+const warnEveryMs = 30_000;
+
+/** A token cannot be checked now. The message says why to a stranger. */
+export class ReviewUnavailable extends Error {}
 
 /** Tokens of ServiceAccounts of the platform. Its API server judges them: it knows which Pods and accounts are gone. */
 export class AccountTokens {
   readonly #options: AccountTokensOptions;
   #underway = 0;
+  #warned = Number.NEGATIVE_INFINITY;
 
   constructor(options: AccountTokensOptions) {
     this.#options = options;
@@ -32,18 +40,29 @@ export class AccountTokens {
     return checkClaims(claims, { audience: this.#options.audience, now });
   }
 
-  /** Whether the API server says that it is a token of this user for us. Rejects where that cannot be asked. */
+  /** Whether the API server says that it is a token of this user for us. Rejects with {@link ReviewUnavailable} where that cannot be asked. */
   async isOf({ text }: ReadToken, user: string): Promise<boolean> {
-    if (this.#underway >= maxReviews) throw new TooManyReviews();
+    if (this.#underway >= maxReviews) throw new ReviewUnavailable('too many tokens are being checked');
     this.#underway += 1;
     try {
       const { status } = await this.#review(text);
       const { authenticated, user: found, audiences } = asObject(status);
       const isForUs = asTexts(audiences).includes(this.#options.audience);
       return authenticated === true && isForUs && asText(asObject(found)['username']) === user;
+    } catch (error) {
+      this.#warn(error);
+      throw new ReviewUnavailable('the API server does not check tokens now');
     } finally {
       this.#underway -= 1;
     }
+  }
+
+  #warn(err: unknown): void {
+    const { clock, log } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#warned < warnEveryMs) return;
+    this.#warned = now;
+    log.warn({ err }, 'tokens of service accounts cannot be checked');
   }
 
   async #review(token: string): Promise<JsonObject> {

@@ -14,7 +14,7 @@ import { impersonationHeaders } from '../../kube/client/impersonation.ts';
 import { refuse } from '../endpoints/shared/reply.ts';
 import { explainRefusal } from '../gate/authenticate.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
-import { type AccountTokens, TooManyReviews } from './account-tokens.ts';
+import { type AccountTokens, ReviewUnavailable } from './account-tokens.ts';
 import { KeysUnavailable, type KnownIssuer } from './key-sets.ts';
 import type { Maker } from './make-key.ts';
 import { type ReadToken, readToken } from './read-token.ts';
@@ -141,8 +141,8 @@ async function acceptAccount(
   try {
     if (await accountTokens.isOf(token, checked.subject)) return checked;
   } catch (error) {
-    if (!(error instanceof TooManyReviews)) throw error;
-    return refuse('ERR_EXCHANGE_UNAVAILABLE', { problem: 'too many tokens are being checked' }, comeBack);
+    if (!(error instanceof ReviewUnavailable)) throw error;
+    return refuse('ERR_EXCHANGE_UNAVAILABLE', { problem: error.message }, comeBack);
   }
   return refuse('ERR_EXCHANGE_ISSUER', {});
 }
