@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
@@ -35,15 +37,24 @@ it.each([0, 1, 2, 1_023, 1_024, 1_025, 5_000])(
   },
 );
 
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+/** Without what is garbage: how much of that lies about depends on what else the machine does. */
+function usedBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
 it('takes not much more memory for an answer in single bytes than for one in large pieces', () => {
   const bytes = Buffer.alloc(65_536, 'a');
   function* single() {
     for (let index = 0; index < 2_000_000; index++)
       yield bytes.subarray(index % 65_536, (index % 65_536) + 1);
   }
-  const before = process.memoryUsage().heapUsed;
+  const before = usedBytes();
   const { end } = collect(single());
-  expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(80);
+  expect((usedBytes() - before) / 2 ** 20).toBeLessThan(10);
   expect(end()).toHaveLength(2_000_000);
 });
 
