@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { constants, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../session/places.ts';
 import { readPrivate, versionOf, writePrivate } from '../session/private-file.ts';
@@ -89,6 +89,9 @@ export function isFresh(cached: Cached, version: string, now: number): boolean {
 const markFile = ({ file }: CachePlace): string => `${file}.last`;
 const markOf = (ppid: number, key: string): string => `${ppid} ${fingerprint(key)}`;
 
+/** XDG_CACHE_HOME may be a place where others write: no link of theirs chooses another file. Windows knows no such flag. */
+const replacing = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+
 /** As many clients as may run side by side. */
 const maxMarks = 64;
 
@@ -112,7 +115,8 @@ export function rememberGiven(place: CachePlace, ppid: number, key: string): voi
   const mark = markOf(ppid, key);
   const others = readMarks(place).filter((each) => each !== mark);
   try {
-    writeFileSync(markFile(place), [...others.slice(1 - maxMarks), mark].join('\n'), { mode: 0o600 });
+    const text = [...others.slice(1 - maxMarks), mark].join('\n');
+    writeFileSync(markFile(place), text, { mode: 0o600, flag: replacing as unknown as string });
   } catch {
     // Without it, a key that the gateway refuses is noticed five minutes later.
   }

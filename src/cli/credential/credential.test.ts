@@ -1,4 +1,12 @@
-import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -11,7 +19,7 @@ import {
 } from '../../../test/builders/command-line.ts';
 import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { Failure } from '../shared/failure.ts';
-import { cachePlace, readCache } from './cache.ts';
+import { cachePlace, readCache, rememberGiven, wasGiven } from './cache.ts';
 import { answerFromCache } from './fast-path.ts';
 import { lockLifeMs, takeLock } from './lock.ts';
 
@@ -281,4 +289,17 @@ it('two sources never share a cache', () => {
   expect(one.file).not.toBe(other.file);
   writeFileSync(person.write('x.json', JSON.stringify({ source: other.source, key: 'a' })), '');
   expect(readCache({ file: path.join(person.home, 'x.json'), source: one.source }, 'linux')).toBeUndefined();
+});
+
+it('a link in the place of what was given to whom leads to no other file', () => {
+  const file = path.join(person.home, 'cache.json');
+  const place = { file, source: '' };
+  rememberGiven(place, 7, 'a-key');
+  rememberGiven(place, 8, 'a-key');
+  expect([7, 8, 9].map((ppid) => wasGiven(place, ppid, 'a-key'))).toEqual([true, true, false]);
+  const other = { file: path.join(person.home, 'other.json'), source: '' };
+  const precious = person.write('.profile', 'precious');
+  symlinkSync(precious, `${other.file}.last`);
+  rememberGiven(other, 7, 'a-key');
+  expect(readFileSync(precious, 'utf8')).toBe('precious');
 });
