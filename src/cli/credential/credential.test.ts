@@ -291,7 +291,7 @@ it('two sources never share a cache', () => {
   expect(readCache({ file: path.join(person.home, 'x.json'), source: one.source }, 'linux')).toBeUndefined();
 });
 
-it('a link in the place of what was given to whom leads to no other file', () => {
+it('a link in the place of the list of given keys leads to no other file', () => {
   const file = path.join(person.home, 'cache.json');
   const place = { file, source: '' };
   rememberGiven(place, 7, 'a-key');
