@@ -32,13 +32,25 @@ const maxWrite = 4_096;
 /** Of lines that wait; others are dropped. */
 const maxLength = 2 ** 20;
 const retryMs = 100;
+/** At the end of the process: a reader that is only slow gets the lines that wait, and one that is away keeps no process. */
+const endMs = 1_000;
 
 /**
  * With the audit log on standard output, a pipe that no one reads takes no line. To wait for it here would keep the only thread, and with
  * it all requests.
  */
 function standardOutput(): DestinationStream {
-  const stream = destination({ dest: 1, sync: true, maxWrite, maxLength, retryEAGAIN: () => false });
+  let patientUntil = 0;
+  const retryEAGAIN = () => performance.now() < patientUntil;
+  const stream = destination({ dest: 1, sync: true, maxWrite, maxLength, retryEAGAIN });
+  process.once('exit', () => {
+    patientUntil = performance.now() + endMs;
+    try {
+      stream.flushSync();
+    } catch {
+      // No one reads.
+    }
+  });
   let isWaiting = false;
   const retry = () => {
     isWaiting = false;
