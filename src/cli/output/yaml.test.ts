@@ -17,6 +17,8 @@ describe('YAML', () => {
 
   it.each([
     'yes',
+    'E0',
+    'e-1',
     'No',
     'null',
     '~',

@@ -32,7 +32,7 @@ function memberLines(name: string, member: unknown): readonly string[] {
 
 const plain = /^[A-Za-z/][\w./-]*(?::[\w./-]+)*$/;
 /** Words that a reader of YAML 1.1 or 1.2 takes for something else than a text. */
-const taken = /^(?:y|n|yes|no|true|false|on|off|null|~)$/i;
+const taken = /^(?:y|n|yes|no|true|false|on|off|null|~|e-?\d[\d_]*)$/i;
 
 function scalar(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null';
