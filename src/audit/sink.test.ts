@@ -201,7 +201,7 @@ describe.each(troubles)('with %s', (_, begin) => {
       return isWritten;
     });
     expect(await Promise.all(held)).not.toContain(true);
-    // Those that may not wait have their answer before any time is up.
+    // Requests that may not wait have their answer before any time is up.
     expect(answered.slice(0, 2)).toEqual([10, 11]);
     expect(performance.now() - started).toBeGreaterThanOrEqual(limits.maxHeldMs - 1);
     expect(sink.isBlocked).toBe(true);
