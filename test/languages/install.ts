@@ -1,4 +1,4 @@
-// Puts the clients for Python and Java into the cache, so that a later step finds them: what CI runs first.
+// Puts the clients for Python and Java into the cache, where their lane finds them.
 //   node test/languages/install.ts
 import { endWithNpm } from '../../lab/controlplane/end-with-npm.ts';
 import { languagePackages } from './packages.ts';
