@@ -58,7 +58,10 @@ const edits: Readonly<Record<string, Edit>> = {
     const type = slots.lines(
       '{{- if ne .Values.gateway.service.type "ClusterIP" }}\ntype: {{ .Values.gateway.service.type }}\n{{- end }}',
     );
-    object['spec'] = { [type]: null, ...object['spec'] };
+    const traffic = slots.lines(
+      '{{- with .Values.gateway.service.externalTrafficPolicy }}\nexternalTrafficPolicy: {{ . }}\n{{- end }}',
+    );
+    object['spec'] = { [type]: null, [traffic]: null, ...object['spec'] };
   },
   'ConfigMap/latchkey-site-policy': (object, slots) => {
     object['data'] = { [slots.lines('{{- toYaml .Values.sitePolicy.data | nindent +0 }}')]: null };

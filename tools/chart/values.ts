@@ -184,6 +184,12 @@ const reach: readonly ChartValue[] = [
     about: '`LoadBalancer` gives the gateway an address of its own, with TLS to its pods.',
   },
   {
+    path: 'gateway.service.externalTrafficPolicy',
+    default: '',
+    schema: { enum: ['', 'Cluster', 'Local'] },
+    about: '`Local` keeps the addresses of clients, where the type is not `ClusterIP`.',
+  },
+  {
     path: 'gateway.service.annotations',
     default: {},
     schema: texts,

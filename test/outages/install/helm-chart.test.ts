@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { renderKustomization } from '../../../tools/install/kustomization.ts';
+import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
 import type { Rendered } from '../../integration/config/render.ts';
 import { chartFolder, inOrder, required, template, withoutForm } from './chart.ts';
@@ -77,7 +79,10 @@ describe('the values of the chart', () => {
 
   it('refuses to render without a base URL, for Kubernetes 1.35, or with a value that there is not', async () => {
     expect(await refusal('--kube-version=1.36.3')).toMatch(/baseURL: set the https address/);
-    expect(await refusal(...required, '--kube-version=1.35.9')).toMatch(/requires kubeVersion: >=1\.36\.0-0/);
+    expect(await refusal(...required, '--kube-version=1.35.9')).toMatch(
+      /needs Kubernetes 1\.36 or newer .* this one is v1\.35\.9: upgrade its control plane, or install/,
+    );
+    await template(helm, '--kube-version=v1.36.4-gke.1391000');
     const current = [...required, '--kube-version=1.36.3'];
     expect(await refusal(...current, '--set=gateway.replica=3')).toMatch(/gateway.*replica/s);
     expect(await refusal(...current, '--set=settings.LATCHKEY_NONE=a')).toMatch(/settings.*LATCHKEY_NONE/s);
@@ -92,6 +97,7 @@ describe('the values of the chart', () => {
       ...['extraEnv[0].value=http://proxy', 'settings.LATCHKEY_LOG_LEVEL=debug', 'nodeSelector.pool=system'],
       ...['tolerations[0].operator=Exists', 'gateway.autoscaling.enabled=false', 'gateway.replicas=4'],
       ...['gateway.service.type=LoadBalancer', 'gateway.service.annotations.a=b'],
+      'gateway.service.externalTrafficPolicy=Local',
       ...['certificate.authorityConfigMap=ours', 'sitePolicy.data.requireScope=all'],
     ];
     const made = await template(helm, ...values.map((value) => `--set-string=${value}`).map(asNumber));
@@ -135,7 +141,7 @@ describe('the values of the chart', () => {
     expect(kindsOf(made)).not.toContain('HorizontalPodAutoscaler');
     expect(only('Service', 'latchkey-gateway')).toMatchObject({
       metadata: { annotations: { a: 'b' } },
-      spec: { type: 'LoadBalancer' },
+      spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
     });
     expect(only('ConfigMap', 'latchkey-settings')['data']).toEqual({
       LATCHKEY_BASE_URL: 'https://latchkey.example.com',
@@ -144,6 +150,21 @@ describe('the values of the chart', () => {
     });
     expect(only('ConfigMap', 'latchkey-site-policy')['data']).toMatchObject({ requireScope: 'all' });
   });
+
+  it.each(['EKS', 'GKE', 'AKS'])(
+    'gives the Service what docs/reference/platforms.md says for %s',
+    async (platform) => {
+      const section = sectionOf(readDocument('docs/reference/platforms.md'), platform);
+      const [, values = ''] = /^```yaml\n(.*?)^```/ms.exec(section) ?? [];
+      const file = path.join(folder, 'values.yaml');
+      writeFileSync(file, values);
+      const made = await template(helm, `--values=${file}`);
+      const { metadata, spec } = made.find(({ kind }) => kind === 'Service')!;
+      const { annotations = {}, ...wanted } = parse(values).gateway.service;
+      expect(metadata.annotations ?? {}).toMatchObject(annotations);
+      expect(spec).toMatchObject(wanted);
+    },
+  );
 
   it('rolls the pods when a setting changes, and not otherwise', async () => {
     const sums = async (...args: string[]) =>
