@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { stringify } from 'yaml';
 import { chartFiles } from './chart/chart.ts';
+import { installYaml } from './install/install-yaml.ts';
 import { renderKustomization } from './install/kustomization.ts';
 
 /**
@@ -11,11 +11,6 @@ import { renderKustomization } from './install/kustomization.ts';
  */
 const root = path.resolve(import.meta.dirname, '..');
 const chart = path.join(root, 'charts/latchkey');
-
-const install = (): string =>
-  renderKustomization(path.join(root, 'config/default'))
-    .map((object) => stringify(object, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false }))
-    .join('---\n');
 
 function main(check: boolean): void {
   const files = chartFiles();
@@ -31,7 +26,10 @@ function main(check: boolean): void {
   }
   for (const name of unknown) rmSync(path.join(chart, name));
   for (const [name, text] of changed) write(path.join(chart, name), text);
-  write(path.join(root, 'dist/install.yaml'), install());
+  write(
+    path.join(root, 'dist/install.yaml'),
+    installYaml(renderKustomization(path.join(root, 'config/default'))),
+  );
 }
 
 function write(file: string, text: string): void {

@@ -8,10 +8,16 @@ const documentsOf = (name: string): readonly string[] =>
   text(`templates/${name}.yaml`).split('\n---\n').slice(1);
 
 describe('the chart', () => {
-  it('has the version of this tree, and is for Kubernetes 1.36 and newer', () => {
-    expect(text('Chart.yaml')).toContain(
-      `\nversion: ${version}\nappVersion: ${version}\nkubeVersion: ">=1.36.0-0"\n`,
+  it('has the version of this tree', () => {
+    expect(text('Chart.yaml')).toContain(`\nversion: ${version}\nappVersion: ${version}\n`);
+  });
+
+  it('refuses a cluster older than Kubernetes 1.36, and says what to do there', () => {
+    expect(text('templates/requirements.yaml')).toMatch(
+      /if not \(semverCompare ">=1\.36\.0-0" \$kubernetes\).*fail .*this one is %s: upgrade its control plane, or /s,
     );
+    // Helm would stop at this field first, and say a range of versions only.
+    expect(text('Chart.yaml')).not.toContain('kubeVersion');
   });
 
   it.each(['namespaces', 'definitions', 'policies', 'site-policy'])(

@@ -41,8 +41,6 @@ function chartYaml(): string {
   const chart = {
     ...{ apiVersion: 'v2', name: 'latchkey', type: 'application', description },
     ...{ version, appVersion: version },
-    // Only for the cluster that Latchkey runs in. Its targets may be older.
-    kubeVersion: '>=1.36.0-0',
     annotations: { 'artifacthub.io/license': license },
   };
   return `${header.replace('config/ and crds/', 'package.json')}${stringify(chart, { lineWidth: 0 })}`;
