@@ -24,9 +24,10 @@ interface Panel {
 
 const { groups } = parse(readDocument('config/monitoring/prometheus-rule.yaml')).spec;
 const rules: readonly Rule[] = groups.flatMap((group: { rules: readonly Rule[] }) => group.rules);
-const dashboard: { readonly panels: readonly Panel[] } = JSON.parse(
-  readDocument('config/monitoring/dashboard.json'),
-);
+const dashboard: {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+} = JSON.parse(readDocument('config/monitoring/dashboard.json'));
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map((target) => ({ name: `the panel "${title}"`, legend: '', ...target })),
 );
@@ -87,14 +88,18 @@ const groupingsIn = (expr: string): readonly string[] =>
       .filter((label) => label !== ''),
   );
 
-function labelsOf(metric: string): readonly string[] {
+function labelsOf(metric: string, others: readonly string[]): readonly string[] {
   const own = documented.get(metric) ?? [];
-  return [...own, ...scraped, ...(types.get(metric) === 'histogram' ? ['le'] : [])];
+  return [...own, ...others, ...(types.get(metric) === 'histogram' ? ['le'] : [])];
 }
 
-const expressions = [...rules.map(({ alert, expr }) => ({ name: alert, expr })), ...queries];
+/** By the label of the cluster only the dashboard selects, which leaves it out where no one chooses. */
+const expressions = [
+  ...rules.map(({ alert, expr }) => ({ name: alert, expr, others: scraped })),
+  ...queries.map((query) => ({ ...query, others: [...scraped, 'cluster'] })),
+];
 
-describe.each(expressions)('the expression of $name', ({ expr }) => {
+describe.each(expressions)('the expression of $name', ({ expr, others }) => {
   const selectors = selectorsIn(expr);
 
   it('selects metrics that the documents list, by labels that they have', () => {
@@ -103,12 +108,12 @@ describe.each(expressions)('the expression of $name', ({ expr }) => {
       const isListed = documented.has(metric) || metric === 'up' || /^(?:process|nodejs)_/.test(metric);
       expect([metric, isListed]).toEqual([metric, true]);
       expect(metric === 'up' || types.has(metric)).toBe(true);
-      for (const label of labels) expect(labelsOf(metric)).toContain(label);
+      for (const label of labels) expect(labelsOf(metric, others)).toContain(label);
     }
   });
 
   it('groups by labels that its metrics have', () => {
-    const known = selectors.flatMap(({ metric }) => labelsOf(metric));
+    const known = selectors.flatMap(({ metric }) => labelsOf(metric, others));
     for (const label of groupingsIn(expr)) expect(known).toContain(label);
   });
 });
@@ -138,6 +143,19 @@ describe('the dashboard', () => {
     );
     expect(cells).toHaveLength(new Set(cells).size);
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+
+  it.each(queries)('asks in $name for the chosen cluster', ({ expr }) => {
+    expect(expr.match(/\bcluster=~"\$cluster"\}/g)).toHaveLength(selectorsIn(expr).length);
+  });
+
+  it('lets people choose a cluster by a label of the scrape, and shows all where no scrape has it', () => {
+    const variable = dashboard.templating.list.find(({ name }) => name === 'cluster');
+    expect(variable).toMatchObject({
+      query: { query: 'label_values(latchkey_build_info, cluster)' },
+      // Prometheus takes a missing label for an empty one.
+      ...{ includeAll: true, allValue: '.*', current: { value: '$__all' } },
+    });
   });
 
   it.each(queries)('names lines of $name by labels that the query leaves', ({ expr, legendFormat = '' }) => {

@@ -29,6 +29,7 @@ import {
   revocationIndexes,
 } from '../certificates/revocation-records.ts';
 import { CredentialStores } from '../credentials/credential-stores.ts';
+import { EndsAhead } from '../credentials/ends-ahead.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { credentialRules } from '../credentials/unguarded-credentials.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
@@ -223,7 +224,9 @@ export class Controllers {
   }
 
   #count(): void {
-    const { metrics, expiryBudget } = this.#context;
+    const { metrics, expiryBudget, clock } = this.#context;
+    const ends = new EndsAhead(this.stores.credentials);
+    metrics.ending.read((kind, spanMs) => ends.within(kind, clock.now(), spanMs));
     metrics.credentials.reset();
     metrics.targets.reset();
     metrics.revocationsPending.reset();

@@ -85,6 +85,22 @@ describe('the metrics of an operator', () => {
     expect(text).toContain(`${name}_count{kind="DirectClusterEndpointToken"} 0`);
   });
 
+  it('counts at the time of the scrape what ends within an hour, a day and a week', async () => {
+    const { metrics, text: textOf } = start();
+    let perHour = 0;
+    metrics.ending.read((kind, spanMs) => (kind === 'OwnedAccessKey' ? (perHour * spanMs) / 3_600_000 : 0));
+    perHour = 2;
+    const text = await textOf();
+    expect(text.match(/^latchkey_credentials_ending\{kind="(?:Owned|Direct).*/gm)).toEqual([
+      'latchkey_credentials_ending{kind="OwnedAccessKey",within="1h"} 2',
+      'latchkey_credentials_ending{kind="OwnedAccessKey",within="24h"} 48',
+      'latchkey_credentials_ending{kind="OwnedAccessKey",within="7d"} 336',
+      'latchkey_credentials_ending{kind="DirectClusterEndpointToken",within="1h"} 0',
+      'latchkey_credentials_ending{kind="DirectClusterEndpointToken",within="24h"} 0',
+      'latchkey_credentials_ending{kind="DirectClusterEndpointToken",within="7d"} 0',
+    ]);
+  });
+
   it('keeps the newest reading when a part is made again', async () => {
     const { metrics, text: textOf } = start();
     metrics.controllers.for('a').readDepth(() => 1);
@@ -106,6 +122,7 @@ describe('the metrics of an operator', () => {
     );
     metrics.leader.set(1);
     metrics.credentials.set({ kind: 'OwnedAccessKey', state: 'Issued' }, 5);
+    metrics.ending.read(() => 1);
     metrics.expiryWaiting.set(6);
     metrics.signingKeyCreated.set(7);
     metrics.signingKeyRotation.set(8);
@@ -114,7 +131,8 @@ describe('the metrics of an operator', () => {
     metrics.endTerm();
     const text = await textOf();
     const workqueue = ['workqueue_depth', 'workqueue_waiting_for_slot'];
-    for (const gone of [...workqueue, 'reflector_objects', 'reflector_freshness_seconds', 'credentials'])
+    const reflector = ['reflector_objects', 'reflector_freshness_seconds'];
+    for (const gone of [...workqueue, ...reflector, 'credentials', 'credentials_ending'])
       expect(text).not.toContain(`latchkey_${gone}{`);
     for (const zero of [
       'latchkey_leader 0',

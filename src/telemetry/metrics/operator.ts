@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { allCredentialKinds } from '../../api/credential-kinds.ts';
 import { ControllerMetrics } from './controllers.ts';
+import { EndingMetrics } from './endings.ts';
 import { InformerMetrics } from './informers.ts';
 
 /** Metrics of the operator besides those of every process. No label ever holds a secret or the name of an object. */
@@ -9,6 +10,7 @@ export class OperatorMetrics {
   readonly informers: InformerMetrics;
   readonly leader: Gauge;
   readonly credentials: Gauge<'kind' | 'state'>;
+  readonly ending: EndingMetrics;
   readonly targets: Gauge<'kind' | 'state'>;
   readonly expiryWaiting: Gauge;
   readonly endDelay: Histogram<'kind'>;
@@ -33,6 +35,7 @@ export class OperatorMetrics {
       'latchkey_credentials',
       'Credential objects by kind and by the reason of their Ready condition.',
     );
+    this.ending = new EndingMetrics(registry);
     this.targets = byState(
       'latchkey_targets',
       'Virtual cluster instances, spaces and clusters by kind and by the reason of their Ready condition.',
@@ -77,6 +80,7 @@ export class OperatorMetrics {
   endTerm(): void {
     this.controllers.clear();
     this.informers.clear();
+    this.ending.clear();
     for (const gauge of [this.credentials, this.targets, this.revocationsPending]) gauge.reset();
     const { leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd } = this;
     const single = [leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd];

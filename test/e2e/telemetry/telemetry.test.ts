@@ -100,7 +100,11 @@ describe('the metrics of a running operator', () => {
       expect(seen.value('latchkey_reflector_objects', { resource })).toBeDefined();
       expect(seen.value('latchkey_reflector_freshness_seconds', { resource })).toBeLessThan(300);
     }
-    for (const kind of kinds) expect(seen.value('latchkey_finalizers_released_total', { kind })).toBe(0);
+    for (const kind of kinds) {
+      expect(seen.value('latchkey_finalizers_released_total', { kind })).toBe(0);
+      for (const within of ['1h', '24h', '7d'])
+        expect(seen.value('latchkey_credentials_ending', { kind, within })).toBeDefined();
+    }
     expect(seen.value('latchkey_events_dropped_total')).toBe(0);
     expect(seen.value('latchkey_expiry_budget_waiting')).toBe(0);
     expect(seen.value('latchkey_admission_missing')).toBe(0);
