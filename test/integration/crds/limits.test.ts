@@ -131,9 +131,15 @@ function specWith({ resource, path, schema }: Limit, size: number): object {
 }
 
 function sampleOf(path: readonly string[], { items = {} }: Schema): unknown {
-  if (items.type === 'object') return {};
+  if (items.type === 'object') return required[path.at(-1) ?? ''] ?? {};
   return items.enum?.[0] ?? (path.at(-1) === 'nonResourceURLs' ? '/a' : 'a');
 }
+
+/** Items with fields that they need. */
+const required: Readonly<Record<string, object>> = {
+  tokens: { issuer: 'https://login.example.com', claims: { sub: 'a' } },
+  serviceAccounts: { namespace: 'a', name: 'a' },
+};
 
 function nest(schema: Schema, path: readonly string[], value: unknown): Record<string, unknown> {
   const [name = '', ...rest] = path;
