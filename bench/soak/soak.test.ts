@@ -20,7 +20,9 @@ it('a minute and a half of churn leaves nothing behind in the operator', async (
   // A young process still finds its size, so the short form finds only what grows fast, and says of memory only how much it is.
   const flatness = judgeFlatness(samples, { settledAfterSeconds: 30, maxGrowth: 0.25, slackFactor: 4 });
   await annotate(`${operations} operations; ${JSON.stringify(flatness)}`);
-  expect(flatness.filter(({ figure, isFlat }) => figure !== 'resident' && !isFlat)).toEqual([]);
+  // Handles are counted again after the churn: during it they are mostly what is under way, and a busy machine has more of that.
+  const judged = flatness.filter(({ figure }) => figure === 'heap' || figure === 'sockets');
+  expect(judged.filter(({ isFlat }) => !isFlat)).toEqual([]);
   expect(samples.filter(({ resident }) => resident > maxResident)).toEqual([]);
   expect(operations).toBeGreaterThan(200);
 });

@@ -28,8 +28,13 @@ export interface SoakResult {
 
 /** Operations that are under way at the same time; a slow machine does fewer, and does not catch up. */
 const maxUnderWay = 50;
+/** It has 47 with 200 objects: watches, connections that wait for work, and their timers. */
+const maxHandlesAtRest = 100;
 
-/** Churns under an operator of its own, and measures what that holds. Rejects when an operation fails, or the operator ends. */
+/**
+ * Churns under an operator of its own, and measures what that holds. Rejects when an operation fails, when the operator ends, and when
+ * it keeps handles after the churn.
+ */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   await allowSecrets(options);
   const guard = await Guard.start('soak');
@@ -88,6 +93,8 @@ async function churnAndMeasure(operator: RunningOperator, options: SoakOptions):
     stop.abort();
     await churning;
   }
+  const isAtRest = async () => (await measure(operator)).handles <= maxHandlesAtRest;
+  await until('the operator has let go of what the churn needed', isAtRest);
   return { samples, operations: churn.done };
 }
 
