@@ -6,6 +6,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memorySink } from '../../test/builders/audit-lines.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import type { Logger } from '../logger.ts';
 import { FileOutput, StreamOutput } from './output.ts';
@@ -88,6 +89,37 @@ describe('the audit log', () => {
     sink.reopen();
     await waitFor('the lines', () => counts.written === 3);
     expect(files[1]).toBe(line(1) + line(2));
+  });
+
+  it('writes the lines of a tenth of a second at once, but no later than when a write is full', async () => {
+    const clock = new FakeClock();
+    const writes: number[] = [];
+    const output = {
+      maxBytes: 65_536,
+      write: async ({ length }: Buffer) => {
+        writes.push(length);
+        return length;
+      },
+      close: async () => undefined,
+    };
+    const { sink, counts } = newSink({ clock, output });
+    sink.write(line(0));
+    await clock.advanceAsync(50);
+    sink.write(line(1));
+    await clock.advanceAsync(49);
+    expect(counts.written).toBe(0);
+    await clock.advanceAsync(1);
+    await waitFor('both lines', () => counts.written === 2);
+    for (const number of upTo(132)) sink.write(line(number));
+    await waitFor('a write that is full', () => counts.written === 2 + 131);
+    expect(writes).toEqual([2 * 500, 131 * 500]);
+  });
+
+  it('writes at once, beside all that waits, what a request waits for', async () => {
+    const { sink, counts } = newSink({ clock: new FakeClock(), mode: 'require' });
+    sink.write(line(0));
+    expect(await sink.hold(line(1))).toBe(true);
+    expect(counts.written).toBe(2);
   });
 
   it('writes what waits at its end', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../kube/clock.ts';
 import { sleep } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
@@ -33,6 +34,8 @@ interface Waiting {
 
 /** Between two tries, milliseconds: a pipe has room soon, a disk has not. */
 const pauses = { pipe: 25, other: 1_000 };
+/** Waking the thread that writes costs as much as a dozen lines do, so the lines of so many milliseconds are written together. */
+const gatherMs = 100;
 const lineEnd = 0x0a;
 /** One line is always shorter. */
 const maxWriteBytes = 65_536;
@@ -54,6 +57,7 @@ export class AuditSink {
   #dropped = 0;
   readonly #ended = new AbortController();
   #wake = new AbortController();
+  #endGathering: () => void = () => undefined;
   #onEmpty: () => void = () => undefined;
 
   constructor(options: AuditSinkOptions) {
@@ -108,6 +112,7 @@ export class AuditSink {
   /** Opens the file again, under whatever name another program has given it. */
   reopen(): void {
     this.#isReopening = true;
+    this.#endGathering();
     this.#wake.abort();
   }
 
@@ -118,6 +123,7 @@ export class AuditSink {
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = clock.setTimer(resolve, graceMs);
       this.#onEmpty = resolve;
+      this.#endGathering();
       this.#wake.abort();
       await promise;
       timer.cancel();
@@ -133,11 +139,16 @@ export class AuditSink {
   #add(waiting: Waiting): void {
     this.#bytes += waiting.line.length;
     this.#lines.push(waiting);
+    if (this.#isUrgent) this.#endGathering();
     if (this.#isWriting) return;
     this.#isWriting = true;
     this.#since = this.#options.clock.monotonic();
-    // Lines of the same turn of the event loop are written together.
-    setImmediate(() => void this.#writeAll());
+    void this.#writeAll();
+  }
+
+  /** A write is full, or a request waits for its line. */
+  get #isUrgent(): boolean {
+    return this.#held > 0 || this.#bytes >= maxWriteBytes;
   }
 
   #takeBack(waiting: Waiting): void {
@@ -154,11 +165,27 @@ export class AuditSink {
 
   async #writeAll(): Promise<void> {
     const { signal } = this.#ended;
-    while (this.#lines.length > 0 && !signal.aborted) await this.#writeSome();
+    while (this.#lines.length > 0 && !signal.aborted) {
+      await this.#gather();
+      let left = this.#lines.length;
+      while (left > 0 && !signal.aborted) left -= await this.#writeSome();
+    }
     this.#isWriting = false;
     if (signal.aborted) return void (await this.#options.output.close().catch(() => undefined));
     this.#reportDropped();
     this.#onEmpty();
+  }
+
+  async #gather(): Promise<void> {
+    if (!this.#isUrgent) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = this.#options.clock.setTimer(resolve, gatherMs);
+      this.#endGathering = resolve;
+      await promise;
+      timer.cancel();
+    }
+    // Requests of the same turn of the event loop are held for one write.
+    await nextTurn();
   }
 
   #reportDropped(): void {
@@ -167,11 +194,12 @@ export class AuditSink {
     this.#dropped = 0;
   }
 
-  async #writeSome(): Promise<void> {
+  /** How many lines: none only at the end. */
+  async #writeSome(): Promise<number> {
     const taken = this.#take();
     let size = 0;
     for (const { line } of taken) size += this.#buffer.write(line, size, 'latin1');
-    if (!(await this.#writeBytes(this.#buffer.subarray(0, size)))) return;
+    if (!(await this.#writeBytes(this.#buffer.subarray(0, size)))) return 0;
     let lines = 0;
     for (const { line, onWritten } of taken) {
       if (line === '') continue;
@@ -180,6 +208,7 @@ export class AuditSink {
       onWritten?.();
     }
     this.#options.count('written', lines);
+    return taken.length;
   }
 
   /** As many as one write takes, one at least. */
