@@ -15,7 +15,10 @@ export interface YAMLComparison {
 }
 
 const maxDifferences = 20;
-const source = { yaml: { read: async (_: string, text: string) => readYAML(text) }, user: 'alice' };
+const source = {
+  yaml: { read: async (_: string, text: string) => readYAML(text) },
+  ...{ user: 'alice', turn: async () => undefined },
+};
 
 /** Reads texts as the gateway reads a body, and with the reader of the API server. */
 export async function compareYAML(

@@ -50,11 +50,11 @@ type ReviewServices = Pick<
  */
 export function answerReview({ yaml, ...services }: ReviewServices): Endpoint {
   return async (review) => {
-    const { response, asked, sender, send, refuse } = review;
+    const { response, asked, sender, send, refuse, turn } = review;
     const body = await readBody(review, limit);
     if (response.destroyed) return;
     if ('status' in body) return refuse(body);
-    const source = { yaml, user: sender.verdict.identity.user };
+    const source = { yaml, user: sender.verdict.identity.user, turn };
     if (asked.resource === accessReviews) return await answerAccess(review, body, { ...source, ...services });
     if (sender.verdict.gates.length === 0) return pass(review, body, send.headers);
     await answerRules(review, body);

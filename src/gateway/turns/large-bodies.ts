@@ -15,7 +15,7 @@ export interface LargeBodyLimits {
 }
 
 /** Bytes. Hardly an object of ours has more. */
-const smallBody = 2 ** 15;
+export const smallBody = 2 ** 15;
 
 /** Of a request that has one. A body that does not say how long it is counts as large. */
 export const isLargeBody = (headers: IncomingHttpHeaders): boolean =>

@@ -84,7 +84,7 @@ export async function patchOwn(request: OwnRequest): Promise<Reply> {
   const apply = Object.hasOwn(patches, type) ? patches[type] : undefined;
   if (apply === undefined) return refuse('ERR_BODY_TYPE', {});
   if (findOwn(request) === undefined) throw notFound(request);
-  const patch = parsePatch(await readWholeBody(request));
+  const patch = await parsePatch(await readWholeBody(request), request.turn);
   return await patchStored(request, (shown) => apply(shown, patch));
 }
 

@@ -19,7 +19,7 @@ export const spaceNamespace =
     if (!Buffer.isBuffer(body)) return refuse(body);
     try {
       const type = mediaTypeOf(request.request.headers['content-type']);
-      const isIt = await isNamed(body, namespace, { type, yaml, user });
+      const isIt = await isNamed(body, namespace, { type, yaml, user, turn: request.turn });
       refuse(
         isIt ? await answerAbout(request, namespace) : errorAnswer('ERR_SPACE_NAMESPACE', { namespace }),
       );

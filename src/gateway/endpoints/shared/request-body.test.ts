@@ -8,11 +8,13 @@ import { parseBody, parseObject, parsePatch, readWholeBody } from './request-bod
 const source = {
   yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
   user: 'alice',
+  turn: async (): Promise<void> => undefined,
 };
 const parse = async (text: string, type = 'application/yaml') => {
   const parsed = await parseBody(Buffer.from(text), type, source);
   return 'value' in parsed ? parsed : { problem: JSON.parse(parsed.refusal.body).message as string };
 };
+const patchOf = async (text: string, turn = source.turn) => await parsePatch(Buffer.from(text), turn);
 const read = async (text: string, type = 'application/yaml') =>
   await parseObject(Buffer.from(text), type, source);
 const aliases = (count: number) => `a: &a [1]\nb:\n${'  - *a\n'.repeat(count)}`;
@@ -88,7 +90,7 @@ describe('a body', () => {
 
   it.each(['{"spec":{"ttl":1e400}}', '[{"op":"add","path":"/spec/ttl","value":-1e400}]'])(
     'that is a patch with a number that is infinite is refused: %s',
-    (text) => expect(() => parsePatch(Buffer.from(text))).toThrow(Refusal),
+    async (text) => await expect(patchOf(text)).rejects.toThrow(Refusal),
   );
 
   it.each(['json', 'yaml'])('of %s with more values than any object has is refused', async (type) => {
@@ -96,14 +98,32 @@ describe('a body', () => {
     const text = type === 'json' ? `{"a":${list}}` : `a: ${list}`;
     const problem = expect.stringContaining('it holds more than 4096 values');
     expect(await parse(text, `application/${type}`)).toEqual({ problem });
-    expect(() => parsePatch(Buffer.from(list))).toThrow(Refusal);
+    await expect(patchOf(list)).rejects.toThrow(Refusal);
   });
 
   it('of JSON with a long text is read, whatever stands in the text', async () => {
     const a = `[,{"é\\`.repeat(50_000);
     expect(await parse(JSON.stringify({ a }), 'application/json')).toEqual({ value: { a } });
-    expect(parsePatch(Buffer.from(JSON.stringify([a])))).toEqual([a]);
+    expect(await patchOf(JSON.stringify([a]))).toEqual([a]);
   });
+
+  it.each([
+    ['small', 100, 0],
+    ['large', 40_000, 1],
+  ])(
+    'that is %s lets others come to their turn before it is parsed as often as it takes',
+    async (_, size, turns) => {
+      const text = JSON.stringify({ a: 'x'.repeat(size) });
+      let taken = 0;
+      const turn = async () => {
+        taken += 1;
+      };
+      await parseBody(Buffer.from(text), 'application/json', { ...source, turn });
+      expect(taken).toBe(turns);
+      await patchOf(text, turn);
+      expect(taken).toBe(2 * turns);
+    },
+  );
 
   it.each([
     ['no object', '- a'],

@@ -13,7 +13,7 @@ import {
 import { StallGuard } from '../../proxy/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../../server/error-answer.ts';
 import { warningOf } from '../../server/warning.ts';
-import { isLargeBody } from '../../turns/large-bodies.ts';
+import { isLargeBody, smallBody } from '../../turns/large-bodies.ts';
 import { inexactNumber, keyTwice, looksLikeJSON, tooDeep } from '../../yaml/read-yaml.ts';
 import type { YAMLReader } from '../../yaml/yaml-reader.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
@@ -40,6 +40,8 @@ type HoldingSource = BodySource & { readonly held: Pick<Holding, 'take'> };
 export interface YAMLSource {
   readonly yaml: Pick<YAMLReader, 'read'>;
   readonly user: string;
+  /** Between the parts of the work on a large text. */
+  readonly turn: EndpointRequest['turn'];
 }
 
 /** The body, or the answer to one that does not arrive. */
@@ -56,7 +58,7 @@ export async function readBody(
   }
   if (request.destroyed) return cutOff;
   if (expectsContinue(request)) response.writeContinue();
-  const { promise, resolve } = Promise.withResolvers<Buffer | ErrorAnswer>();
+  const { promise, resolve } = Promise.withResolvers<ErrorAnswer | undefined>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
   const pieces = new WriteBudget(smallPieces);
   const kept = new KeptBody(refuseBeginning);
@@ -70,13 +72,20 @@ export async function readBody(
       else if (kept.refusal !== undefined || mayHold(chunk.length)) kept.add(chunk);
       else resolve(tooManyBytes);
     })
-    .once('end', () => resolve(kept.refusal ?? kept.whole()))
+    .once('end', () => resolve(kept.refusal))
     .once('close', () => resolve(cutOff));
-  const body = await promise;
+  const refusal = await promise;
   guard.stop();
   request.pause();
   await turn(size);
-  return body;
+  return refusal ?? kept.whole();
+}
+
+/** The text of a body. To make it takes as long as to parse it, so others come to their turn before that. */
+async function textOf(body: Buffer, turn: EndpointRequest['turn']): Promise<string> {
+  const text = body.toString('utf8');
+  if (body.length > smallBody) await turn();
+  return text;
 }
 
 /** The part of a body that has come. Of one that is refused by its beginning nothing is kept. */
@@ -127,9 +136,14 @@ export async function readObject(source: HoldingSource & OwnSource): Promise<Jso
 
 type OwnSource = Pick<EndpointRequest, 'sender'> & { readonly services: Pick<EndpointServices, 'yaml'> };
 
-export const yamlSourceOf = ({ services, sender }: OwnSource): YAMLSource => ({
+export const yamlSourceOf = ({
+  services,
+  sender,
+  turn,
+}: OwnSource & Pick<EndpointRequest, 'turn'>): YAMLSource => ({
   yaml: services.yaml,
   user: sender.verdict.identity.user,
+  turn,
 });
 
 export const mediaTypeOf = (header = ''): string => (header.split(';', 1)[0] ?? '').trim().toLowerCase();
@@ -149,7 +163,7 @@ type ParsedBody = { readonly value: unknown } | { readonly refusal: ErrorAnswer 
 export async function parseBody(body: Buffer, type: string, source: YAMLSource): Promise<ParsedBody> {
   if (!isUtf8(body)) return unreadableBody('it is not UTF-8');
   const isYAML = /yaml$/.test(type);
-  const text = body.toString('utf8');
+  const text = await textOf(body, source.turn);
   const read = isYAML && !looksLikeJSON(text) ? noJSON : readJSON(text);
   if (read === noJSON && isYAML) return await parseYAML(text, source);
   if ('problem' in read) return unreadableBody(read.problem);
@@ -163,8 +177,8 @@ const valueProblem = (value: unknown): string | undefined => {
 };
 
 /** Throws a Refusal. */
-export function parsePatch(body: Buffer): unknown {
-  const read = readJSON(body.toString('utf8'));
+export async function parsePatch(body: Buffer, turn: EndpointRequest['turn']): Promise<unknown> {
+  const read = readJSON(await textOf(body, turn));
   return 'problem' in read ? unreadable(read.problem) : read.value;
 }
 
@@ -249,8 +263,8 @@ export async function readSentObject(
   const body = await readBody(request, limitOf(type), (bytes) => holding.take(bytes));
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };
-  const isEmpty = body.toString('utf8').trim() === '';
-  const parsed = isEmpty ? { value: {} } : await parseBody(body, type, { yaml, user });
+  const isEmpty = body.length < smallBody && body.toString('utf8').trim() === '';
+  const parsed = isEmpty ? { value: {} } : await parseBody(body, type, { yaml, user, turn: request.turn });
   if ('refusal' in parsed) return parsed;
   const { searchParams } = new URL(request.asked.forward, 'http://localhost');
   return checkForm(parsed.value ?? {}, form, searchParams.get('fieldValidation'));
