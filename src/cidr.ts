@@ -60,8 +60,10 @@ const isMapped = (bytes: Uint8Array): boolean => mapped !== undefined && contain
 
 /** An address in its one form: without a zone, and one of IPv4 as such. Undefined when the text is none. */
 export function plainAddress(text: string): string | undefined {
+  // Most are that, and this runs for every request.
+  if (isIPv4(text)) return text;
   const bytes = parseAddress(text);
-  if (bytes === undefined || bytes.length === 4) return bytes && text;
+  if (bytes === undefined) return undefined;
   if (isMapped(bytes)) return bytes.subarray(12).join('.');
   return new URL(`http://[${text.split('%', 1)[0]}]`).hostname.slice(1, -1);
 }

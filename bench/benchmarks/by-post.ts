@@ -22,16 +22,7 @@ import { withOperator } from '../world/operator.ts';
 import type { Platform } from '../world/platform.ts';
 import { ReadyWatch } from '../world/ready-watch.ts';
 import { instance, startVirtualCluster } from '../world/virtual-cluster.ts';
-import { plainWay, Subject, timeMeasures, type Way } from '../world/ways.ts';
-
-const measures = [
-  ...timeMeasures,
-  { key: 'all', title: 'CPU of all processes, ms each' },
-  { key: 'platform', title: 'of API server and etcd' },
-  { key: 'operator', title: 'of the operator' },
-  { key: 'gateway', title: 'of the gateway' },
-  { key: 'client', title: 'of the client' },
-];
+import { measures, plainWay, Subject, type Way } from '../world/ways.ts';
 
 const ttl = 3_600;
 const management = '/kubernetes/management';

@@ -15,16 +15,7 @@ import { CPUMeter } from '../measure/cpu-meter.ts';
 import { interleave } from '../measure/rounds.ts';
 import { tableOf } from '../measure/table.ts';
 import { withOperator } from '../world/operator.ts';
-import { plainWay, Subject, timeMeasures, type Way } from '../world/ways.ts';
-
-const measures = [
-  ...timeMeasures,
-  { key: 'all', title: 'CPU of all processes, ms each' },
-  { key: 'platform', title: 'of API server and etcd' },
-  { key: 'operator', title: 'of the operator' },
-  { key: 'gateway', title: 'of the gateway' },
-  { key: 'client', title: 'of client and issuer' },
-];
+import { measures, plainWay, Subject, type Way } from '../world/ways.ts';
 
 const audience = 'bench-pipeline';
 const clientID = 'latchkey-cli';
@@ -102,7 +93,7 @@ async function measured(
     table: tableOf(await interleave(contenders, rounds, progress), measures),
     notes: [
       'To reach: p50 at most 60 ms, and at least 50 a second.',
-      'The client signs each token, so its time is part of the row. The gateway has the keys of the issuer, as it has after the first exchange.',
+      'The client signs each token, so its time and CPU are part of the row. The gateway has the keys of the issuer, as it has after the first exchange.',
       'The gateway holds each answer back until its own watch has brought the confirmed key, so that the next request with it passes.',
     ],
   };

@@ -18,10 +18,15 @@ export interface Going {
 /** A way that needs nothing. */
 export const plainWay = (once: Going['once']) => async (): Promise<Going> => ({ once, end: () => undefined });
 
-export const timeMeasures = [
+export const measures = [
   { key: 'median', title: 'one after the other, p50 ms' },
   { key: 'late', title: 'p99 ms' },
   { key: 'rate', title: 'sixteen at a time, a second' },
+  { key: 'all', title: 'CPU of all processes, ms each' },
+  { key: 'platform', title: 'of API server and etcd' },
+  { key: 'operator', title: 'of the operator' },
+  { key: 'gateway', title: 'of the gateway' },
+  { key: 'client', title: 'of the client' },
 ];
 
 /** So many at a time come before those that are measured: they open the connections. */

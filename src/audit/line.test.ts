@@ -5,8 +5,7 @@ import { liveRecord } from '../../test/builders/credential-object.ts';
 import { formatMicroTime } from '../api/instant.ts';
 import { auditAnnotations } from './annotations.ts';
 import { constantText, stranger } from './credential.ts';
-import { auditLine, type LineInput, maxLineBytes, newAuditID } from './line.ts';
-import { microTime } from './micro-time.ts';
+import { auditLine, type LineInput, maxLineBytes, microTime, newAuditID } from './line.ts';
 import { requestURI } from './request-uri.ts';
 import { userAgentText } from './text.ts';
 

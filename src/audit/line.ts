@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditAnnotation, annotationText } from './annotations.ts';
-import { microTime } from './micro-time.ts';
 import { cut, jsonList, jsonText, withoutSecrets } from './text.ts';
 
 /** Lines of this size are written to a pipe as a whole, or not at all: others write to the same one. */
@@ -120,3 +119,17 @@ function referenceText(object: ObjectReference): string {
 
 /** Of a path, which may hold anything. */
 const nameText = (name: string): string => jsonText(cut(withoutSecrets(name), maxName));
+
+let second = Number.NaN;
+let start = '';
+
+/** As `formatMicroTime` of the API, at a tenth of the cost: lines come by the thousand in one second. */
+export function microTime(instant: number): string {
+  const current = Math.floor(instant / 1000);
+  if (current !== second) {
+    second = current;
+    start = new Date(current * 1000).toISOString().slice(0, 20);
+  }
+  const rest = Math.floor(instant - current * 1000);
+  return `${start}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}000Z`;
+}

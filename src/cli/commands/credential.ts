@@ -3,13 +3,32 @@ import { cachePlace, sourceVersion } from '../credential/cache.ts';
 import { execCredential } from '../credential/exec-credential.ts';
 import { fileOf, sourceOf } from '../credential/fast-path.ts';
 import { currentCredential, type Source } from '../credential/renewal.ts';
-import { childSource, keySource } from '../credential/sources.ts';
-import { trustSource } from '../exchange/trust-source.ts';
+import { childSource, keySource, trustSource } from '../credential/sources.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connectionOptions, findKey, noKey, readPlace } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
-import { type CommandSpec, type Context, type Invocation, textOption } from '../shared/context.ts';
+import {
+  type CommandSpec,
+  type Context,
+  type Invocation,
+  type OptionSpec,
+  textOption,
+} from '../shared/context.ts';
 import { usage } from '../shared/failure.ts';
+
+/** Of those who write the command into a kubeconfig, too. */
+export const childOptions = {
+  'child-ttl': {
+    type: 'string',
+    value: 'TIME',
+    about: 'Use a key below yours that lives so long, such as 15m.',
+  },
+  trust: {
+    type: 'string',
+    value: 'KEY',
+    about: 'Exchange the token of this pipeline or workload for a child of the access key KEY.',
+  },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export const credential: CommandSpec = {
   name: 'credential',
@@ -19,19 +38,7 @@ export const credential: CommandSpec = {
     'The answer comes from a cache in which only you can read. With `--child-ttl` or `--trust` the key is renewed when a fifth of its life is left. One process renews, however many ask at once. If the gateway is away, the present key is used until its end.',
   ],
   arguments: [],
-  options: {
-    ...connectionOptions,
-    'child-ttl': {
-      type: 'string',
-      value: 'TIME',
-      about: 'Make a key below yours that lives so long, such as 15m, and give that.',
-    },
-    trust: {
-      type: 'string',
-      value: 'KEY',
-      about: 'Exchange the token of this pipeline or workload for a child of the access key KEY.',
-    },
-  },
+  options: { ...connectionOptions, ...childOptions },
   examples: [
     { about: 'Your own key', command: 'latchkey credential --base-url https://latchkey.example.com' },
     {

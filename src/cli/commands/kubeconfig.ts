@@ -10,6 +10,7 @@ import { writePrivate } from '../session/private-file.ts';
 import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../shared/context.ts';
 import { usage } from '../shared/failure.ts';
 import { resolveTarget, type Target } from '../targets/targets.ts';
+import { childOptions } from './credential.ts';
 
 export const kubeconfig: CommandSpec = {
   name: 'kubeconfig',
@@ -31,12 +32,7 @@ export const kubeconfig: CommandSpec = {
       about: 'Add it to the kubeconfig in use (KUBECONFIG, or ~/.kube/config), and make it current.',
     },
     file: { type: 'string', value: 'FILE', about: 'Add it to this file, and make it current there.' },
-    'child-ttl': {
-      type: 'string',
-      value: 'TIME',
-      about: 'kubectl gets a key below yours that lives so long, such as 15m.',
-    },
-    trust: { type: 'string', value: 'KEY', about: 'For pipelines: as in `latchkey credential`.' },
+    ...childOptions,
   },
   examples: [
     { about: 'Print it', command: 'latchkey kubeconfig virtualcluster/demo/shop' },

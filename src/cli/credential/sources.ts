@@ -1,13 +1,17 @@
 import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, defined } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
+import { findSubjectToken } from '../exchange/subject-tokens.ts';
+import { exchangeToken } from '../exchange/token-exchange.ts';
 import type { Platform } from '../gateway/platform.ts';
+import type { Context } from '../shared/context.ts';
 import { Failure } from '../shared/failure.ts';
 import type { Obtained, Source } from './renewal.ts';
 
 /** Of each question, so that one renewal is over before its lock is taken for dead. */
 const timeoutMs = 4_000;
 const checkMs = 3_000;
+const exchangeMs = 5_000;
 
 /** The key that the holder has, as it is. It has the end that the gateway says. */
 export function keySource(platform: Platform, key: string, version: string): Source {
@@ -29,6 +33,19 @@ export function childSource(platform: Platform, parent: string, version: string,
     isRenewable: true,
     isAccepted: async (checked) => await isAccepted(platform, checked),
     obtain: async () => await makeChild(platform, parent, ttl),
+  };
+}
+
+/** A child of an access key that trusts the issuer of this pipeline or workload. */
+export function trustSource(platform: Platform, trust: string, context: Context): Source {
+  return {
+    version: '',
+    isRenewable: true,
+    isAccepted: async (checked) => await isAccepted(platform, checked),
+    obtain: async () => {
+      const token = await findSubjectToken(platform.connection.baseURL, context);
+      return await exchangeToken(platform, { token, type: 'jwt', trust }, context.now, exchangeMs);
+    },
   };
 }
 
@@ -61,7 +78,7 @@ async function makeChild(platform: Platform, parent: string, ttl: number): Promi
 }
 
 /** Throws a Failure where no answer comes. */
-export async function isAccepted(platform: Platform, key: string): Promise<boolean> {
+async function isAccepted(platform: Platform, key: string): Promise<boolean> {
   try {
     await platform.self({ key, timeoutMs: checkMs });
     return true;

@@ -3,18 +3,12 @@ import { type Asked, readAnswer } from '../gateway/answers.ts';
 import type { Answer } from '../shared/context.ts';
 import { Failure, type FailureKind, printable } from '../shared/failure.ts';
 
-/** By the error of RFC 6749 and RFC 8693. */
+/** By the errors that the gateway answers with; see RFC 6749 and RFC 8693. */
 const fixes: Readonly<Record<string, readonly [FailureKind, string]>> = {
-  invalid_grant: [
-    'unauthenticated',
-    'The events of the access key say more to its owner. A token is good for one exchange.',
-  ],
   invalid_request: ['usage', 'Check the name in `--trust`, and that the token is whole.'],
   invalid_target: ['notFound', 'Check the name in `--trust`: it is an access key with `spec.exchange`.'],
   temporarily_unavailable: ['unavailable', 'Wait a moment, and try again.'],
   server_error: ['unavailable', 'Try again in a moment.'],
-  unsupported_grant_type: ['failure', 'This gateway takes no tokens: its settings name no issuer.'],
-  unauthorized_client: ['forbidden', 'Ask who runs the gateway to let this issuer in.'],
 };
 
 /** The answer to an exchange. Throws a Failure. */

@@ -4,6 +4,7 @@ import { type Annotations, auditLine, type ConstantText, newAuditID, type Stage 
 import { requestURI } from '../../audit/request-uri.ts';
 import type { AuditSink } from '../../audit/sink.ts';
 import { userAgentText } from '../../audit/text.ts';
+import { plainAddress } from '../../cidr.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
@@ -214,14 +215,11 @@ const switchingProtocols = 101;
 const none: readonly never[] = [];
 
 function sourcesOf(request: IncomingMessage, clientAddress: string): readonly string[] {
-  const client = plainAddress(clientAddress);
-  const peer = plainAddress(request.socket.remoteAddress ?? client);
+  const client = plainAddress(clientAddress) ?? clientAddress;
+  const { remoteAddress = client } = request.socket;
+  const peer = remoteAddress === clientAddress ? client : (plainAddress(remoteAddress) ?? remoteAddress);
   return peer === client ? [client] : [client, peer];
 }
-
-/** An IPv4 address may come as one of IPv6. */
-const plainAddress = (address: string): string =>
-  address.startsWith('::ffff:') ? address.slice(7) : address;
 
 /** As it stands in paths below the base URL. */
 function targetText(target: RequestTarget): string {
