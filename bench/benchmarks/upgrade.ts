@@ -96,7 +96,7 @@ async function preparePod({ plane, admin, guard }: GatewayPlatform): Promise<str
   await kubectl(plane, [...role, '--resource=pods/exec,pods/portforward']);
   const binding = ['create', 'clusterrolebinding', 'bench-sessions', '--clusterrole=bench-sessions'];
   await kubectl(plane, [...binding, '--group=system:authenticated']);
-  return await makePod(new Api(admin, () => undefined), await startKubelet(guard));
+  return await makePod(new Api(admin, () => undefined), await startKubelet(guard, plane));
 }
 
 /** Each of them has as many keys as its number says. */

@@ -60,6 +60,8 @@ export function apiServerArgs(
     `--client-ca-file=${files.ca.certificate}`,
     `--tls-cert-file=${files.server.certificate}`,
     `--tls-private-key-file=${files.server.key}`,
+    `--kubelet-client-certificate=${files.kubeletClient.certificate}`,
+    `--kubelet-client-key=${files.kubeletClient.key}`,
     '--authorization-mode=RBAC',
     `--service-account-issuer=${serviceAccountIssuer}`,
     `--service-account-key-file=${files.serviceAccountPublicKey}`,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createAuthority, createServer, type Identity } from './certificates.ts';
+import { createAuthority, createClient, createServer, type Identity } from './certificates.ts';
 import type { ControlPlaneOptions, TokenUser } from './options.ts';
 
 export interface IdentityFiles {
@@ -14,6 +14,8 @@ export interface ControlPlaneFiles {
   readonly folder: string;
   readonly ca: IdentityFiles;
   readonly server: IdentityFiles;
+  /** Of the API server, as a client of kubelets. */
+  readonly kubeletClient: IdentityFiles;
   readonly serviceAccountKey: string;
   readonly serviceAccountPublicKey: string;
   readonly tokens: string;
@@ -31,6 +33,11 @@ export interface PreparedFiles {
 
 /** In the folder of the control plane. */
 export const authenticationFile = 'authentication.yaml';
+/**
+ * In the same folder: the authority of the API server as a client of kubelets. It signs nothing else, so no user with a certificate of
+ * the control plane is taken for the API server.
+ */
+export const kubeletClientAuthority = path.join('pki', 'kubelet-client-ca.crt');
 
 const serverNames = [
   'localhost',
@@ -47,11 +54,17 @@ export async function prepareFiles(
 ): Promise<PreparedFiles> {
   const files = pathsIn(folder);
   const authority = createAuthority('latchkey-local-control-plane');
+  const ofKubeletClient = createAuthority('latchkey-local-kubelet-client');
   const tokens = new Map(users.map(({ user }) => [user, randomBytes(24).toString('base64url')]));
   await mkdir(path.dirname(files.ca.certificate), { recursive: true });
   await Promise.all([
     writeIdentity(files.ca, authority),
     writeIdentity(files.server, createServer(authority, serverNames)),
+    writeFile(path.join(folder, kubeletClientAuthority), ofKubeletClient.certificate),
+    writeIdentity(
+      files.kubeletClient,
+      createClient(ofKubeletClient, { user: 'kube-apiserver-kubelet-client' }),
+    ),
     writeServiceAccountKeys(files),
     writeFile(files.tokens, users.map((user) => tokenLine(user, tokens)).join('')),
     auditPolicy === undefined ? undefined : writeFile(files.auditPolicy, JSON.stringify(auditPolicy)),
@@ -68,6 +81,10 @@ function pathsIn(folder: string): ControlPlaneFiles {
     folder,
     ca: { certificate: inFolder('pki', 'ca.crt'), key: inFolder('pki', 'ca.key') },
     server: { certificate: inFolder('pki', 'server.crt'), key: inFolder('pki', 'server.key') },
+    kubeletClient: {
+      certificate: inFolder('pki', 'kubelet-client.crt'),
+      key: inFolder('pki', 'kubelet-client.key'),
+    },
     serviceAccountKey: inFolder('pki', 'service-account.key'),
     serviceAccountPublicKey: inFolder('pki', 'service-account.pub'),
     tokens: inFolder('pki', 'tokens.csv'),

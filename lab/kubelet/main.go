@@ -1,11 +1,18 @@
 // A kubelet that has no containers: a command runs as a process of this machine, and a forwarded port is one of loopback. What streams
-// is the code of the real one. It serves on two free ports of 127.0.0.1 with the certificate and key of its arguments: one for a node
-// that leaves websockets to the API server, and one for a node that takes them itself (ExtendWebSocketsToKubelet). It prints both ports,
-// and after that a line for each session and for the end of each command.
+// is the code of the real one. It serves on two free ports of 127.0.0.1: one for a node that leaves websockets to the API server, and
+// one for a node that takes them itself (ExtendWebSocketsToKubelet). It prints both ports, and after that a line for each session and
+// for the end of each command.
+//
+//	kubelet <certificate> <key> <authorities of clients> <folder>
+//
+// A command runs as the user of this program, so only clients with a certificate of these authorities are heard: the API servers. It
+// runs in the folder, with an empty environment. At SIGTERM every command ends with all that it started.
 package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +21,10 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/proxy"
@@ -30,14 +40,29 @@ const (
 	creation = 30 * time.Second
 )
 
-type machine struct{}
+// Runs commands until it stops.
+type machine struct {
+	folder  string
+	stop    context.Context
+	running *sync.WaitGroup
+}
 
-func (machine) ExecInContainer(
+func (m machine) ExecInContainer(
 	ctx context.Context, _, _, _ string, command []string,
 	in io.Reader, out, problems io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration,
 ) error {
+	m.running.Add(1)
+	defer m.running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.stop, cancel)()
 	process := exec.CommandContext(ctx, command[0], command[1:]...)
 	process.Stdin, process.WaitDelay = in, time.Second
+	process.Dir, process.Env = m.folder, []string{}
+	// A group of its own, so that what the command started ends with it.
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	end := func() error { return syscall.Kill(-process.Process.Pid, syscall.SIGKILL) }
+	process.Cancel = end
 	// An interface that holds no writer is another thing than none.
 	if out != nil {
 		process.Stdout = out
@@ -46,6 +71,9 @@ func (machine) ExecInContainer(
 		process.Stderr = problems
 	}
 	err := process.Run()
+	if process.Process != nil {
+		_ = end()
+	}
 	fmt.Println("ended", strings.Join(command, " "))
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
@@ -76,7 +104,7 @@ func (machine) PortForward(_ context.Context, _, _ string, port int32, stream io
 }
 
 // Paths are /exec/<namespace>/<pod>/<container> and the like.
-func serve(w http.ResponseWriter, r *http.Request) {
+func (m machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(r.URL.Path, "/")
 	pod, container := parts[min(3, len(parts)-1)], parts[len(parts)-1]
 	protocols := remotecommand.SupportedStreamingProtocols
@@ -86,10 +114,10 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		} else if parts[1] == "attach" {
-			remotecommand.ServeAttach(w, r, machine{}, pod, "", container, options, idle, creation, protocols)
+			remotecommand.ServeAttach(w, r, m, pod, "", container, options, idle, creation, protocols)
 		} else {
 			command := r.URL.Query()["command"]
-			remotecommand.ServeExec(w, r, machine{}, pod, "", container, command, options, idle, creation, protocols)
+			remotecommand.ServeExec(w, r, m, pod, "", container, command, options, idle, creation, protocols)
 		}
 	case "portForward":
 		options, err := portforward.NewV4Options(r)
@@ -97,7 +125,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		portforward.ServePortForward(w, r, machine{}, pod, "", options, idle, creation, portforward.SupportedProtocols)
+		portforward.ServePortForward(w, r, m, pod, "", options, idle, creation, portforward.SupportedProtocols)
 	default:
 		fmt.Fprintln(w, "a line of the log")
 	}
@@ -110,10 +138,10 @@ func (refused) Error(w http.ResponseWriter, _ *http.Request, err error) {
 }
 
 // Speaks websocket to the client, and SPDY to the streams: so does a kubelet of that feature to its container runtime.
-func takingWebSockets(streams net.Addr) http.Handler {
+func takingWebSockets(streams *http.Transport) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		place := &url.URL{Scheme: "http", Host: streams.String(), Path: r.URL.Path, RawQuery: r.URL.RawQuery}
-		upgraded := proxy.NewUpgradeAwareHandler(place, nil, false, false, refused{})
+		place := &url.URL{Scheme: "http", Host: "streams", Path: r.URL.Path, RawQuery: r.URL.RawQuery}
+		upgraded := proxy.NewUpgradeAwareHandler(place, streams, false, false, refused{})
 		isForPort := strings.HasPrefix(r.URL.Path, "/portForward/")
 		switch {
 		case isForPort && wsstream.IsWebSocketRequestWithTunnelingProtocol(r):
@@ -125,7 +153,7 @@ func takingWebSockets(streams net.Addr) http.Handler {
 				return
 			}
 			options := translator.Options{Stdin: asked.Stdin, Stdout: asked.Stdout, Stderr: asked.Stderr, Tty: asked.TTY}
-			translator.NewStreamTranslatorHandler(place, nil, 0, options).ServeHTTP(w, r)
+			translator.NewStreamTranslatorHandler(place, streams, 0, options).ServeHTTP(w, r)
 		default:
 			upgraded.ServeHTTP(w, r)
 		}
@@ -143,23 +171,42 @@ func reported(next http.Handler) http.Handler {
 	})
 }
 
-func listen() net.Listener {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return listener
+	return value
+}
+
+// Serves on a free port to those who prove one of the authorities. Returns the port.
+func serve(handler http.Handler, certificate, key string, authorities *x509.CertPool) int {
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	server := http.Server{
+		Handler:   reported(handler),
+		TLSConfig: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authorities},
+	}
+	go func() { panic(server.ServeTLS(listener, certificate, key)) }()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func main() {
-	streams, plain, webSockets := listen(), listen(), listen()
-	go func() { panic(http.Serve(streams, http.HandlerFunc(serve))) }()
-	for listener, handler := range map[net.Listener]http.Handler{
-		plain:      http.HandlerFunc(serve),
-		webSockets: takingWebSockets(streams.Addr()),
-	} {
-		go func() { panic(http.ServeTLS(listener, reported(handler), os.Args[1], os.Args[2])) }()
+	certificate, key, folder := os.Args[1], os.Args[2], os.Args[4]
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(must(os.ReadFile(os.Args[3]))) {
+		panic("no authority of clients")
 	}
-	fmt.Println("ports", plain.Addr().(*net.TCPAddr).Port, webSockets.Addr().(*net.TCPAddr).Port)
-	select {}
+	stop, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	commands := machine{folder: folder, stop: stop, running: &sync.WaitGroup{}}
+	// A port of loopback would be open to everyone on the machine. The folder of the socket is private.
+	streams := must(net.Listen("unix", "streams"))
+	go func() { panic(http.Serve(streams, commands)) }()
+	dialer := net.Dialer{}
+	toStreams := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", "streams")
+	}}
+	plain := serve(commands, certificate, key, authorities)
+	webSockets := serve(takingWebSockets(toStreams), certificate, key, authorities)
+	fmt.Println("ports", plain, webSockets)
+	<-stop.Done()
+	commands.running.Wait()
 }

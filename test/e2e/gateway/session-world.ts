@@ -28,7 +28,7 @@ export async function sessionWorld(): Promise<SessionWorld> {
   const targets = await fourTargets();
   const { world, user, paths } = targets;
   const inside = await sharedVirtualCluster();
-  const kubelet = await startKubelet(world.guard);
+  const kubelet = await startKubelet(world.guard, world.plane, inside.plane);
   const { port, webSocketPort } = kubelet;
   const [platformPods, insidePods] = await Promise.all(
     [world.admin, inside.admin].map(async (admin) => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { olderKubectl } from '../../../lab/controlplane/binaries/binaries.ts';
+import { createClient, type Identity } from '../../../lab/controlplane/certificates.ts';
 import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplane/versions.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
@@ -14,6 +15,7 @@ import { buildClientGoSessions } from '../../clientgo/sessions.ts';
 import { ClientNodeSessions } from '../../clients/client-node-sessions.ts';
 import type { Recording } from '../../clients/recorded/recording.ts';
 import { knownHolder } from './known-holder.ts';
+import { askKubelet, listeningPorts } from './kubelet-strangers.ts';
 import { refusingProxies } from './refusing-proxies.ts';
 import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
 
@@ -108,6 +110,40 @@ it.each<[NodeKind, readonly string[]]>([
       const here = sessions.filter(({ pod, kind }) => pod === podIn(target, node) && kind === session);
       expect([...new Set(here.map(({ protocol }) => protocol))].sort()).toEqual(asked);
     }
+});
+
+describe('the kubelet of these tests, which runs commands as the user of this machine,', async () => {
+  const ports = [kubelet.port, kubelet.webSocketPort];
+
+  it.each(ports)('hears the API servers alone, on port %i', async (port) => {
+    const inFolder = async (file: string) =>
+      await readFile(path.join(world.plane.folder, 'pki', file), 'utf8');
+    const authority = { certificate: await inFolder('ca.crt'), key: await inFolder('ca.key') };
+    const groups = ['system:masters', 'system:nodes'];
+    const namesake = createClient(authority, { user: 'kube-apiserver-kubelet-client', groups });
+    const ask = async (identity?: Identity) => await askKubelet(port, identity);
+    expect(await ask()).toMatch(/certificate required/);
+    expect(await ask(namesake)).toMatch(/unknown ca|bad certificate/);
+    const own = {
+      certificate: await inFolder('kubelet-client.crt'),
+      key: await inFolder('kubelet-client.key'),
+    };
+    expect(await ask(own)).toBe('200 a line of the log\n');
+  });
+
+  it('listens nowhere else', () => {
+    expect(listeningPorts(kubelet.pid)).toEqual(ports.toSorted());
+  });
+
+  it.each(nodeKinds)(
+    'runs them in a folder of its own with an empty environment, on a node that %s',
+    async (node) => {
+      const kubectl = new Kubectl(world, await gateway.kubeconfig(key, paths.platform));
+      const pod = podIn('platform', node);
+      expect(await kubectl.ok(['exec', pod, '--', 'pwd'])).toBe(`${kubelet.folder}\n`);
+      expect(await kubectl.ok(['exec', pod, '--', 'env'])).toBe('');
+    },
+  );
 });
 
 it.each(Object.entries(paths))('kubectl in the target %s shows a log', async (target, place) => {

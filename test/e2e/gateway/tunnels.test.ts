@@ -13,7 +13,7 @@ import { sessionRights } from './session-world.ts';
 const world = await gatewayWorld();
 const { gateway, guard, admin } = world;
 const user = world.name('alice');
-const kubelet = await startKubelet(guard);
+const kubelet = await startKubelet(guard, world.plane);
 await giveRight(admin, user, sessionRights);
 const pod = await makePod(admin, kubelet);
 const { key } = await knownHolder(world, { user });

@@ -139,7 +139,7 @@ describe('the audit log of the gateway', async () => {
   });
 
   it('has the bytes and seconds of a shell, and the API server calls it the same', async () => {
-    const pod = await makePod(admin, await startKubelet(guard));
+    const pod = await makePod(admin, await startKubelet(guard, plane));
     expect(await team.ok(['exec', pod, '--', 'echo', 'a'.repeat(1_000)])).toBe(`${'a'.repeat(1_000)}\n`);
     const line = await lineOf('the line', ({ objectRef }) => objectRef?.['subresource'] === 'exec');
     expect(line).toMatchObject({ responseStatus: { code: 101 }, objectRef: { resource: 'pods', name: pod } });

@@ -32,7 +32,7 @@ const sessions = { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: ['g
 for (const rights of [everything, sessions]) await giveRight(admin, alice, rights);
 const key = generateAccessKey(randomBytes(32));
 const first = await admin.untilReady(await admin.createKey({ user: alice, key }));
-const pod = await makePod(admin, await startKubelet(guard));
+const pod = await makePod(admin, await startKubelet(guard, plane));
 
 const env = {
   LATCHKEY_CREDENTIALS_PER_USER: '10000',
