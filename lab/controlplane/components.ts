@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { constants, cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
   apiServerArgs,
@@ -17,14 +17,14 @@ import type { Guard, GuardedProcess } from './guard.ts';
 import { base64, type KubeconfigTarget, writeKubeconfig } from './kubeconfig.ts';
 import type { ControlPlaneOptions } from './options.ts';
 import { freePort } from './ports.ts';
-import { type ProbeTarget, statusOf, untilReady } from './probe.ts';
+import { answerTo, type ProbeTarget, statusOf, untilReady } from './probe.ts';
 import type { Binaries } from './versions.ts';
 
 /** The controllers fill the default namespace last; once they have, they work. */
-const controllerWork = [
-  '/api/v1/namespaces/default/serviceaccounts/default',
-  '/api/v1/namespaces/default/configmaps/kube-root-ca.crt',
-];
+const controllerWork = {
+  account: '/api/v1/namespaces/default/serviceaccounts/default',
+  authority: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt',
+};
 
 /** A second API server on the same etcd. */
 export interface TwinApiServer {
@@ -60,6 +60,7 @@ export class Components {
   static async prepare(guard: Guard, binaries: Binaries, options: ControlPlaneOptions): Promise<Components> {
     const port = await (options.choosePort ?? freePort)();
     const prepared = await prepareFiles(guard.folder, options);
+    if (options.etcdData !== undefined) await copyFolder(options.etcdData, prepared.files.etcdData);
     return new Components({ guard, binaries, options, port, prepared });
   }
 
@@ -136,6 +137,12 @@ export class Components {
     await rm(this.#etcdSocket, { force: true });
   }
 
+  async saveEtcdData(folder: string): Promise<void> {
+    await this.stopApiServer();
+    await this.stopEtcd();
+    await copyFolder(this.#prepared.files.etcdData, folder);
+  }
+
   tokenOf(user: string): string {
     const token = this.#prepared.tokens.get(user);
     if (token === undefined) throw new Error(`user "${user}" has no token: name it in the option "users"`);
@@ -195,10 +202,10 @@ export class Components {
       controllerManagerArgs(files, kubeconfig, this.#options),
     );
     await untilReady(manager, signal, async () => {
-      const answers = await Promise.all(
-        controllerWork.map(async (path) => await statusOf(this.#target, path)),
-      );
-      return answers.every((status) => status === 200);
+      if ((await statusOf(this.#target, controllerWork.account)) !== 200) return false;
+      const answer = await answerTo(this.#target, controllerWork.authority);
+      // Data of another control plane names that one's authority, until the controller has been there.
+      return answer?.status === 200 && JSON.parse(answer.text).data['ca.crt'] === authority.certificate;
     });
   }
 
@@ -217,6 +224,9 @@ export class Components {
     });
   }
 }
+
+const copyFolder = async (from: string, to: string): Promise<void> =>
+  await cp(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE });
 
 /** It keeps nothing but what it had written. */
 async function kill(component: GuardedProcess | undefined): Promise<void> {

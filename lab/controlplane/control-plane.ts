@@ -21,6 +21,8 @@ export interface ControlPlane extends ControlPlaneAccess {
   startEtcd(): Promise<void>;
   /** Starts a second API server on the same etcd, which can be cut off from it. At most once. */
   startTwin(): Promise<TwinApiServer>;
+  /** Kills API server and etcd for good, and copies the data into a new folder; see the option `etcdData`. */
+  saveEtcdData(folder: string): Promise<void>;
   /** Ends all processes and removes all files. Safe to call more than once. */
   stop(): Promise<void>;
 }
@@ -62,6 +64,7 @@ async function startUnder(
     startApiServer: async () => await components.startApiServer(AbortSignal.timeout(timeoutMs)),
     stopEtcd: async () => await components.stopEtcd(),
     startEtcd: async () => await components.startEtcd(AbortSignal.timeout(timeoutMs)),
+    saveEtcdData: async (folder) => await components.saveEtcdData(folder),
     startTwin: async () => await components.startTwin(AbortSignal.timeout(timeoutMs)),
     stop: async () => await components.stop(),
   };

@@ -11,6 +11,8 @@ export interface ControlPlaneOptions {
   readonly name?: string;
   /** Whether etcd waits for the disk. Default: false, which is right for tests; benchmarks say true. */
   readonly fsync?: boolean;
+  /** The folder that `saveEtcdData` of another control plane has filled: this one begins with a copy. Default: an empty etcd. */
+  readonly etcdData?: string;
   /** How large etcd may get before it takes nothing new, see `fillEtcd`. Default: 8 GiB. */
   readonly etcdQuotaBytes?: number;
   readonly extraEtcdArgs?: readonly string[];

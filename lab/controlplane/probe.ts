@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Identity } from './certificates.ts';
 import type { GuardedProcess } from './guard.ts';
@@ -17,15 +18,25 @@ const requestTimeoutMs = 2000;
 const intervalMs = 40;
 const logTailCharacters = 3000;
 
+interface Answer {
+  readonly status: number | undefined;
+  readonly text: string;
+}
+
 /** Status code of a GET, or undefined when nothing answers (yet). */
 export async function statusOf(target: ProbeTarget, path: string): Promise<number | undefined> {
+  return (await answerTo(target, path))?.status;
+}
+
+/** The answer to a GET, or undefined when nothing answers (yet). */
+export async function answerTo(target: ProbeTarget, path: string): Promise<Answer | undefined> {
   return await new Promise((resolve) => {
     const { authority, client } = target;
     const tls = { ca: authority.certificate, cert: client.certificate, key: client.key };
     const url = new URL(path, target.server);
     const outgoing = request(url, { ...tls, agent: false, timeout: requestTimeoutMs }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
+      const answer = (body: string) => resolve({ status: response.statusCode, text: body });
+      text(response).then(answer, () => resolve(undefined));
     });
     outgoing.once('timeout', () => outgoing.destroy());
     outgoing.once('error', () => resolve(undefined));

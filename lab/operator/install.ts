@@ -18,8 +18,7 @@ import { until } from './until.ts';
  * or two after they were created it refuses every object, or stamps none. What a test takes away it must bring back.
  */
 export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> {
-  const marker = path.join(plane.folder, 'latchkey-installed');
-  if (!existsSync(marker)) {
+  if (!existsSync(markerOf(plane))) {
     const apply = async () => await applyKustomization(plane, 'default');
     await until('kubectl apply -k config/default', apply, { timeoutMs: 30_000 });
   }
@@ -33,7 +32,14 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
   } finally {
     await client.close();
   }
-  await writeFile(marker, '');
+  await markInstalled(plane);
+}
+
+const markerOf = ({ folder }: ControlPlaneAccess): string => path.join(folder, 'latchkey-installed');
+
+/** For one that begins with the data of another where Latchkey was installed. */
+export async function markInstalled(plane: ControlPlaneAccess): Promise<void> {
+  await writeFile(markerOf(plane), '');
 }
 
 /**

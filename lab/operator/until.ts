@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface UntilOptions {
   /** Default: 60 000, as a busy machine is ten times slower than an idle one. */
   readonly timeoutMs?: number;
-  /** Pause between two looks. Default: 40, and a twentieth of the time waited so far, which is up to 200, where that is more. */
+  /** Pause between two looks. Default: 40, and a tenth of the time waited so far, which is up to 200, where that is more. */
   readonly everyMs?: number;
 }
 
@@ -35,7 +35,7 @@ export async function until<Found>(
       const last = failure instanceof Error ? failure.message : JSON.stringify(seen?.());
       throw new Error(`waited ${timeoutMs} ms in vain: ${what}; last: ${last}`, { cause: failure });
     }
-    await delay(everyMs ?? Math.min(Math.max(minPauseMs, waited / 20), maxPauseMs));
+    await delay(everyMs ?? Math.min(Math.max(minPauseMs, waited / 10), maxPauseMs));
   }
 }
 

@@ -13,7 +13,7 @@ const servedAtFirst = 10;
 const refusalsEach = 4;
 const maxMs = 120_000;
 /** After each request of a worker: a gateway that serves for half a minute need not serve without a pause. */
-const paceMs = 10;
+const paceMs = 20;
 
 /**
  * Sends requests all the time, some at once, until each worker was refused a few times: what ends a credential ends it for all.

@@ -56,12 +56,9 @@ describe('a body in YAML', () => {
   });
 
   it('that is made to take minutes gets 400, and other users are served meanwhile', async () => {
-    const bombs = Array.from({ length: 2 }, async () => {
-      const body = `[${','.repeat(megabyte - 2)}`;
-      return (await mallory.send('POST', ownKeys, { type, body })).status;
-    });
+    const body = `[${','.repeat(megabyte - 2)}`;
     let isOver = false;
-    const over = Promise.all(bombs).finally(() => {
+    const bomb = mallory.send('POST', ownKeys, { type, body }).finally(() => {
       isOver = true;
     });
     const times: number[] = [];
@@ -71,7 +68,7 @@ describe('a body in YAML', () => {
       times.push(performance.now() - start);
       expect(status).toBe(200);
     }
-    expect(await over).toEqual([400, 400]);
+    expect((await bomb).status).toBe(400);
     expect(times.length).toBeGreaterThan(10);
     expect(Math.max(...times)).toBeLessThan(5_000);
     const { status } = await post(padded('spec:\n  ttl: 600\n', 100_000));

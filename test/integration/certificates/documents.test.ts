@@ -3,11 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { Guard } from '../../../lab/controlplane/guard.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { kubeConfigNames } from '../../../src/credentials/kubeconfig-document.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
@@ -16,19 +16,18 @@ import { buildClientGo, type ClientGo } from '../../clientgo/client-go.ts';
 import { sign, writeDocument } from './sign.ts';
 
 let one: ControlPlaneAccess;
-let two: ControlPlane;
+let two: ControlPlaneAccess;
 let guard: Guard;
 let clientGo: ClientGo;
 
 beforeAll(async () => {
   guard = await Guard.start('documents');
   one = await sharedControlPlane();
-  two = await startControlPlane({ name: 'two' });
+  two = (await sharedVirtualCluster()).plane;
   clientGo = await buildClientGo(guard.folder, one.binaries.kubectl);
 });
 
 afterAll(async () => {
-  await two?.stop();
   await guard?.stop();
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { installLatchkey } from '../../../lab/operator/install.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { labels } from '../../../src/api/names.ts';
 import { createKubeClient } from '../../../src/kube/client/client.ts';
@@ -11,7 +11,7 @@ import { type AdmissionCheck, AdmissionGuard } from '../../../src/operator/admis
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 
-const plane = await startControlPlane({ name: 'guard' });
+const plane = await startInstalled({ name: 'guard' });
 const client = createKubeClient({
   kubeConfig: kubeConfigSource({
     file: await plane.kubeconfigFor('system:serviceaccount:latchkey-system:latchkey-operator'),

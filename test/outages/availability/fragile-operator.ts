@@ -39,9 +39,9 @@ export class FragileOperator {
     await untilLeading(this.#running);
   }
 
-  /** The connection of this write breaks, once. Resolves when that has happened. */
-  async loseConnection(failure: Failure): Promise<void> {
-    await this.#fail([failure], () => undefined);
+  /** The connection of each of these writes breaks, once. Resolves when that has happened. */
+  async loseConnections(failures: readonly Failure[]): Promise<void> {
+    await this.#fail(failures, () => undefined);
   }
 
   /** The same, and from that write on watches bring nothing until the operator has asked once more about the object. */

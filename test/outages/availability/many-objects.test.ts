@@ -12,12 +12,12 @@ import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts
 import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 import { FragileOperator } from './fragile-operator.ts';
 
-const size = 500;
-/** Counted among the writes of one process; some 800 are needed in all. */
+const size = 200;
+/** Counted among the writes of one process; some 320 are needed in all. */
 const kills = [
-  { nth: 100, fate: 'unanswered' },
-  { nth: 150, fate: 'lost' },
-  { nth: 200, fate: 'unanswered' },
+  { nth: 40, fate: 'unanswered' },
+  { nth: 60, fate: 'lost' },
+  { nth: 80, fate: 'unanswered' },
   { nth: 1, fate: 'lost' },
 ] as const;
 
@@ -148,7 +148,7 @@ describe(`an operator that is killed ${kills.length} times in the middle of ${si
   });
 
   it('takes each of them away with its Secret, killed once more meanwhile', async () => {
-    const dying = operator.die([{ isMeant: isCredential, nth: 150, fate: 'unanswered' }]);
+    const dying = operator.die([{ isMeant: isCredential, nth: 60, fate: 'unanswered' }]);
     await Promise.all([concurrently(names, async (name) => await admin.delete(targetOf(name))), dying]);
     const left = (await readAll()).size;
     expect(left).toBeGreaterThan(0);

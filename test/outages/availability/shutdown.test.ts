@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, listeningPort } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -14,7 +14,7 @@ import type { Lease } from '../../../src/kube/leader/lease.ts';
 const graceSeconds = 30;
 
 // Of its own: an operator that ends gives its lease back, and no one else may take it meanwhile.
-const plane = await startControlPlane({ name: 'shutdown' });
+const plane = await startInstalled({ name: 'shutdown' });
 // Registered before the clean-up of gate and world, so it runs after it.
 afterAll(async () => await plane.stop());
 const gate = await WriteGate.start(plane);

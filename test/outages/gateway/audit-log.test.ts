@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -27,7 +27,7 @@ const [gatewayLog, operatorLog] = ['gateway', 'operator'].map((name) => path.joi
   string,
   string,
 ];
-const plane = await startControlPlane({ name: 'gateway-audit', auditPolicy: auditPolicyFor(account) });
+const plane = await startInstalled({ name: 'gateway-audit', auditPolicy: auditPolicyFor(account) });
 afterAll(async () => {
   await plane.stop();
   await rm(folder, { recursive: true });

@@ -15,7 +15,8 @@ const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] });
 const maps = '/kubernetes/management/api/v1/namespaces/default/configmaps';
 
-const connections = 10_000;
+/** The default. */
+const connections = 5_000;
 /** This process and the gateway each hold one end of every connection, and some hundred files besides. */
 const files = connections + 500;
 // Node raises the limit of a process to the hard one when it starts.
@@ -32,7 +33,6 @@ const name = world.name('idle');
 const gateway = await RunningGateway.start(plane, guard, {
   name,
   env: {
-    LATCHKEY_MAX_CONNECTIONS: String(connections),
     // All of them come from this machine, and show no credential.
     LATCHKEY_UNAUTHENTICATED_CONNECTIONS_PER_ADDRESS: '0',
     LATCHKEY_IDLE_TIMEOUT: '10m',

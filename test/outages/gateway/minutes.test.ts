@@ -3,9 +3,9 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
@@ -18,7 +18,7 @@ import { type OwnClient, type OwnWatch, ownClient, ownKeys } from '../../e2e/gat
 import { Load } from './load.ts';
 
 // Each of these waits for about a minute, so they wait at the same time.
-const lonely = await startControlPlane({ name: 'gateway-away' });
+const lonely = await startInstalled({ name: 'gateway-away' });
 afterAll(async () => await lonely.stop());
 const [world, away] = await Promise.all([gatewayWorld(), gatewayWorld({}, {}, lonely)]);
 const { admin, plane } = world;

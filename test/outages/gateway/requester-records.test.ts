@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { annotations, group, labels } from '../../../src/api/names.ts';
@@ -10,7 +10,7 @@ import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { type OwnAnswer, ownAPI, ownClient } from '../../e2e/gateway/own-client.ts';
 import { takeAway } from '../rights/policies-away.ts';
 
-const plane = await startControlPlane({ name: 'requester-records' });
+const plane = await startInstalled({ name: 'requester-records' });
 afterAll(async () => await plane.stop());
 const world = await gatewayWorld({}, undefined, plane);
 const { admin } = world;

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { compactEtcd } from '../../../lab/operator/etcd.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -11,7 +11,7 @@ import { systemClock as clock } from '../../../src/kube/clock.ts';
 import { collectionPath } from '../../../src/kube/resource-path.ts';
 
 // Of its own: its API server goes away.
-const plane = await startControlPlane({ name: 'compaction' });
+const plane = await startInstalled({ name: 'compaction' });
 const gate = await WriteGate.start(plane);
 afterAll(async () => {
   await gate.close();

@@ -1,8 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { accountKubeconfig, RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
@@ -16,8 +17,8 @@ const username = `system:serviceaccount:${systemNamespace}:${serviceAccounts.ope
 // On each of them something takes about a minute, so both happen at the same time. Of its own: objects of other tests would give
 // the leader on the first work, and the log of the second lines.
 const [idle, plane] = await Promise.all([
-  startControlPlane({ name: 'idle' }),
-  startControlPlane({ name: 'apart', auditPolicy: auditPolicyFor(username) }),
+  startInstalled({ name: 'idle' }),
+  startInstalled({ name: 'apart', auditPolicy: auditPolicyFor(username) }),
 ]);
 const gates = { leader: await WriteGate.start(idle), standby: await WriteGate.start(idle) };
 const network = await FaultProxy.start(plane);

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { byShare } from '../../../lab/operator/disturbance.ts';
 import { fillEtcd, freeEtcd } from '../../../lab/operator/etcd.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
@@ -36,8 +37,8 @@ async function startPatient(
 
 // Two that are ill at the same time: one in ways that cost the lease, one in ways that do not.
 const [plane, otherPlane] = await Promise.all([
-  startControlPlane({ name: 'ill', etcdQuotaBytes: 32 * 2 ** 20 }),
-  startControlPlane({ name: 'half-ill' }),
+  startInstalled({ name: 'ill', etcdQuotaBytes: 32 * 2 ** 20 }),
+  startInstalled({ name: 'half-ill' }),
 ]);
 const [without, withLease] = await Promise.all([
   startPatient('without', plane, { LATCHKEY_LEASE_DURATION: '3s' }),

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -8,7 +8,7 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { confirmationsOf, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { expectConfirmed } from '../../e2e/input/nothing-confirmed.ts';
 
-const plane = await startControlPlane({ name: 'restart' });
+const plane = await startInstalled({ name: 'restart' });
 const gate = await WriteGate.start(plane);
 // Registered before the world's own clean-up, so it runs after it.
 afterAll(async () => {

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { insider, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { outlineOf, type Write } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
@@ -14,8 +15,7 @@ import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { FragileOperator } from '../availability/fragile-operator.ts';
 
 const plane = await sharedControlPlane();
-const insider = { user: 'insider', groups: ['system:masters'] };
-const cluster = await virtualCluster({ users: [insider] });
+const cluster = await sharedVirtualCluster();
 const gates = [await WriteGate.start(plane), await WriteGate.start(cluster.plane)] as const;
 afterAll(async () => {
   for (const gate of gates) await gate.close();
@@ -23,7 +23,9 @@ afterAll(async () => {
 const world = await operatorWorld({ plane, env: targetSettings, operator: false });
 const { admin } = world;
 const operator = new FragileOperator(world, inFrontOfBoth(...gates), targetSettings);
-let project: Project;
+/** So many writes can be held at the same time, each in a project of its own: of one target the operator makes but a few at once. */
+const heldTogether = 5;
+let projects: readonly Project[];
 
 /** Tells both gates what is said to the first. */
 function inFrontOfBoth(first: WriteGate, second: WriteGate): WriteGate {
@@ -40,8 +42,18 @@ function inFrontOfBoth(first: WriteGate, second: WriteGate): WriteGate {
 class Subject {
   readonly name = world.name('every');
   readonly secret = `${this.name}-out`;
+  readonly #place: number;
   #uid: string | undefined;
   #object: Stored | undefined;
+
+  /** `place`: of its project. */
+  constructor(place = 0) {
+    this.#place = place;
+  }
+
+  get project(): Project {
+    return projects[this.#place] as Project;
+  }
 
   get object(): Stored {
     if (this.#object === undefined) throw new Error('nothing was made yet');
@@ -49,7 +61,7 @@ class Subject {
   }
 
   async create(): Promise<void> {
-    this.#object = await project.create({ secretRef: { name: this.secret } }, { name: this.name });
+    this.#object = await this.project.create({ secretRef: { name: this.secret } }, { name: this.name });
   }
 
   async untilSerial(least: number): Promise<Stored> {
@@ -77,7 +89,7 @@ interface Scenario {
 /** The certificate in the Secret is the confirmed one, it alone is bound, and no other was left behind. */
 async function expectWhole(subject: Subject, { metadata, status }: Stored): Promise<void> {
   const { serial } = status;
-  const document = await project.documentIn(subject.secret);
+  const document = await subject.project.documentIn(subject.secret);
   const { certificate } = readingOf(document);
   expect(certificate?.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(status.credentialHash);
   expect(credentialHash(document)).toBe(status.documentHash);
@@ -140,10 +152,10 @@ const scenarios: readonly Scenario[] = [
     title: 'a deletion',
     prepare: issued,
     begin: async ({ object }) => await admin.delete(object),
-    end: async ({ object, secret }) => {
+    end: async ({ object, secret, project: { namespace } }) => {
       await admin.untilGone(object, { timeoutMs: 90_000 });
       expect(await tracesOf(object, cluster)).toEqual([]);
-      expect(await admin.find(secretAt(project.namespace, secret))).toBeUndefined();
+      expect(await admin.find(secretAt(namespace, secret))).toBeUndefined();
     },
     writes: [
       'DELETE secrets',
@@ -158,7 +170,11 @@ const scenarios: readonly Scenario[] = [
 beforeAll(async () => {
   await operator.start();
   const file = await gates[1].access.kubeconfigWithToken(insider.user, cluster.plane.tokenOf(insider.user));
-  project = await Project.ready(world, cluster, { kubeConfig: await readFile(file, 'utf8') });
+  const kubeConfig = await readFile(file, 'utf8');
+  projects = await concurrently(
+    Array.from({ length: heldTogether }),
+    async () => await Project.ready(world, cluster, { kubeConfig }),
+  );
 });
 
 describe('undisturbed', () => {
@@ -180,30 +196,36 @@ describe('undisturbed', () => {
 });
 
 const most = Math.max(...scenarios.map(({ writes }) => writes.length));
-/** One SIGKILL does for all scenarios: each is held at its own nth write until the last has come there. */
+/** One SIGKILL does for all of these: each is held at its own nth write until the last has come there. */
 const deaths = (['lost', 'unanswered'] as const).flatMap((fate) =>
-  Array.from({ length: most }, (_, index) => ({
-    fate,
-    nth: index + 1,
-    when: fate === 'lost' ? 'before' : 'after',
-    together: scenarios.filter(({ writes }) => writes.length > index),
-  })),
+  Array.from({ length: Math.ceil(most / heldTogether) }, (_, part) => {
+    const places = Array.from({ length: heldTogether }, (_, place) => ({
+      place,
+      nth: part * heldTogether + place + 1,
+    }));
+    const together = places.flatMap(({ place, nth }) =>
+      scenarios
+        .filter(({ writes }) => writes.length >= nth)
+        .map((scenario) => ({ ...scenario, place, nth, write: scenario.writes[nth - 1] })),
+    );
+    return { fate, when: fate === 'lost' ? 'before' : 'after', together };
+  }),
 );
 
-describe.each(deaths)('with a SIGKILL right $when write $nth', ({ fate, nth, together }) => {
-  const killed = together.map((scenario) => ({ ...scenario, subject: new Subject() }));
+describe.each(deaths)('with a SIGKILL right $when', ({ fate, together }) => {
+  const killed = together.map((point) => ({ ...point, subject: new Subject(point.place) }));
 
   beforeAll(async () => {
     await Promise.all(killed.map(({ prepare, subject }) => prepare(subject)));
-    const dead = operator.die(killed.map(({ subject }) => ({ isMeant: subject.isMeantBy, nth, fate })));
+    const dead = operator.die(killed.map(({ subject, nth }) => ({ isMeant: subject.isMeantBy, nth, fate })));
     await Promise.all(killed.map(({ begin, subject }) => begin(subject)));
     await dead;
     await operator.start();
   });
 
-  it.each(killed)('$title is completed, and nothing is left over', async ({ end, subject }) => {
+  it.each(killed)('write $nth, $write, $title is completed, and nothing is left over', async (point) => {
     await until('it is completed', async () => {
-      await end(subject);
+      await point.end(point.subject);
       return true;
     });
   });

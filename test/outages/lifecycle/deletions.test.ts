@@ -4,7 +4,7 @@ import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { insider, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { outlineOf } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
@@ -19,15 +19,15 @@ import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const plane = await sharedControlPlane();
-const insider = { user: 'insider', groups: ['system:masters'] };
-const cluster = await virtualCluster({ users: [insider] });
+const cluster = await sharedVirtualCluster();
 const gates = [await WriteGate.start(plane), await WriteGate.start(cluster.plane)] as const;
 afterAll(async () => {
   for (const gate of gates) await gate.close();
 });
 const world = await operatorWorld({ plane, operator: false });
 const { admin } = world;
-const crowd = 50;
+/** So many are made and deleted at a time; of the garbage collector's share of the requests more are needed to tell. */
+const [few, many] = [25, 50];
 let project: Project;
 
 beforeAll(async () => {
@@ -37,8 +37,8 @@ beforeAll(async () => {
   project = await Project.ready(world, cluster, { kubeConfig: await readFile(file, 'utf8') });
 });
 
-/** So many, each with a Secret, and all of them ready. */
-async function issued(create: (name: string) => Promise<Stored>): Promise<readonly Stored[]> {
+/** Makes so many, each with a Secret, and all of them ready. */
+async function issued(create: (name: string) => Promise<Stored>, crowd = few): Promise<readonly Stored[]> {
   const made: Stored[] = [];
   const names = Array.from({ length: crowd }, () => world.name('gone'));
   await forEachConcurrently(names, 8, async (name) => made.push(await create(name)));
@@ -98,7 +98,7 @@ describe('a deletion asks for nothing that is not there any more', () => {
   ])(
     'of %s in the foreground, where the garbage collector deletes their Secrets',
     async (_what, resource, create) => {
-      const objects = await issued(create);
+      const objects = await issued(create, many);
       const { all, missed } = await missedWhile(async () => {
         const options = { propagationPolicy: 'Foreground' } as const;
         await forEachConcurrently(objects, 8, async (object) => await admin.delete(object, options));

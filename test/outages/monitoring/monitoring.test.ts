@@ -2,7 +2,7 @@ import { mkdtemp, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, metricsOf } from '../../../lab/operator/telemetry.ts';
@@ -22,7 +22,7 @@ import {
 import { everyday, type TargetName, troubles } from './scenarios.ts';
 
 // Its own, so that no object of other tests is in the figures.
-const plane = await startControlPlane({ name: 'monitoring' });
+const plane = await startInstalled({ name: 'monitoring' });
 afterAll(async () => await plane.stop());
 const world = await gatewayWorld({}, {}, plane);
 const { admin, gateway } = world;

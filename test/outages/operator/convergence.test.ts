@@ -157,89 +157,75 @@ const history = (acts: fc.Arbitrary<Act>) =>
 
 const readyOf = ({ conditions }: CredentialRecord) => conditions.find(({ type }) => type === 'Ready');
 
-it(
-  'whatever happens, in the end Ready is True for exactly the credentials that are live',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(...history(act), async (...told) => {
-        const world = await live(...told);
-        for (const record of world.records()) {
-          if (record.deleted !== undefined) continue;
-          const verdict = world.liveness(record);
-          const detail = `${record.kind} ${record.name}: ${JSON.stringify(readyOf(record))} ${JSON.stringify(verdict)}`;
-          expect(readyOf(record)?.status === 'True', detail).toBe(verdict.live);
-        }
-      }),
-      { numRuns: 200 },
-    );
-  },
-  limit,
-);
+/** Ready is True for exactly the credentials that are live. */
+function expectTruthful(world: Simulation): void {
+  for (const record of world.records()) {
+    if (record.deleted !== undefined) continue;
+    const verdict = world.liveness(record);
+    const detail = `${record.kind} ${record.name}: ${JSON.stringify(readyOf(record))} ${JSON.stringify(verdict)}`;
+    expect(readyOf(record)?.status === 'True', detail).toBe(verdict.live);
+  }
+}
 
-it(
-  'whatever happens, a live credential is where its holder reads it, and nothing is left to write',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(...history(act), async (...told) => {
-        const world = await live(...told);
-        for (const record of world.records().filter((one) => world.liveness(one).live)) {
-          expect(world.heldHash(record)).toBe(record.status.credentialHash);
-        }
-        const before = JSON.stringify(world.records());
-        world.crash();
-        await world.runUntilIdle();
-        expect(JSON.stringify(world.records())).toBe(before);
-      }),
-      { numRuns: 200 },
-    );
-  },
-  limit,
-);
+/** A live credential is where its holder reads it. */
+function expectHeld(world: Simulation): void {
+  for (const record of world.records().filter((one) => world.liveness(one).live))
+    expect(world.heldHash(record)).toBe(record.status.credentialHash);
+}
 
-it(
-  'whatever happens, a Secret that is left says what the status says',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(...history(act), async (...told) => {
-        const world = await live(...told);
-        for (const record of world.records().filter(({ deleted }) => deleted === undefined)) {
-          const { metadata } = world.api.find('secrets', secretKeyOf(record) ?? '') ?? {};
-          if (metadata?.labels?.[labels.ownerUID] !== record.uid) continue;
-          const { [annotations.reason]: reason, [annotations.fingerprint]: fingerprint } =
-            metadata.annotations ?? {};
-          expect({ reason, fingerprint }).toEqual({
-            reason: readyOf(record)?.reason,
-            fingerprint: record.status.fingerprint,
-          });
-        }
-      }),
-      { numRuns: 200 },
-    );
-  },
-  limit,
-);
+/** A Secret that is left says what the status says. */
+function expectSecretsTruthful(world: Simulation): void {
+  for (const record of world.records().filter(({ deleted }) => deleted === undefined)) {
+    const { metadata } = world.api.find('secrets', secretKeyOf(record) ?? '') ?? {};
+    if (metadata?.labels?.[labels.ownerUID] !== record.uid) continue;
+    const { [annotations.reason]: reason, [annotations.fingerprint]: fingerprint } =
+      metadata.annotations ?? {};
+    expect({ reason, fingerprint }).toEqual({
+      reason: readyOf(record)?.reason,
+      fingerprint: record.status.fingerprint,
+    });
+  }
+}
 
+/** Serials only rise, and none ever stood for two credentials. */
+function expectSerialsRise(world: Simulation): void {
+  const hashes = new Map<string, string>();
+  const serials = new Map<string, number>();
+  for (const { plural, object } of world.api.changes) {
+    if (plural !== keys && plural !== tokens) continue;
+    const { credentialHash, serial = 0 } = (object.status ?? {}) as {
+      credentialHash?: string;
+      serial?: number;
+    };
+    const { uid } = object.metadata;
+    expect(serial).toBeGreaterThanOrEqual(serials.get(uid) ?? 0);
+    serials.set(uid, serial);
+    if (credentialHash === undefined) continue;
+    expect(hashes.get(`${uid} ${serial}`) ?? credentialHash).toBe(credentialHash);
+    hashes.set(`${uid} ${serial}`, credentialHash);
+  }
+}
+
+/** The next process finds all as it is to be. */
+async function expectNothingToWrite(world: Simulation): Promise<void> {
+  const before = JSON.stringify(world.records());
+  world.crash();
+  await world.runUntilIdle();
+  expect(JSON.stringify(world.records())).toBe(before);
+}
+
+// One history shows all of it: to live through them is what takes the time.
 it(
-  'whatever happens, serials only rise, and none ever stands for two credentials',
+  'whatever happens, in the end Ready is True for exactly the live credentials, holders can read these, Secrets say the same, serials rose, and nothing is left to write',
   async () => {
     await fc.assert(
       fc.asyncProperty(...history(act), async (...told) => {
         const world = await live(...told);
-        const hashes = new Map<string, string>();
-        const serials = new Map<string, number>();
-        for (const { plural, object } of world.api.changes) {
-          if (plural !== keys && plural !== tokens) continue;
-          const { credentialHash, serial = 0 } = (object.status ?? {}) as {
-            credentialHash?: string;
-            serial?: number;
-          };
-          const { uid } = object.metadata;
-          expect(serial).toBeGreaterThanOrEqual(serials.get(uid) ?? 0);
-          serials.set(uid, serial);
-          if (credentialHash === undefined) continue;
-          expect(hashes.get(`${uid} ${serial}`) ?? credentialHash).toBe(credentialHash);
-          hashes.set(`${uid} ${serial}`, credentialHash);
-        }
+        expectTruthful(world);
+        expectHeld(world);
+        expectSecretsTruthful(world);
+        expectSerialsRise(world);
+        await expectNothingToWrite(world);
       }),
       { numRuns: 200 },
     );

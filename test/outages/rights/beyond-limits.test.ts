@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -18,7 +19,7 @@ import {
 } from '../../integration/admission/api-client.ts';
 import { takeAway } from './policies-away.ts';
 
-const plane: ControlPlane = await startControlPlane({ name: 'beyond-limits' });
+const plane: ControlPlane = await startInstalled({ name: 'beyond-limits' });
 afterAll(async () => await plane.stop());
 const world = await operatorWorld({ plane });
 const { admin } = world;

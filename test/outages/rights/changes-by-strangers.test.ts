@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
@@ -16,7 +17,7 @@ import { shippedPolicies } from '../../../src/operator/admission/generated/shipp
 import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
 import { takeAway } from './policies-away.ts';
 
-const plane: ControlPlane = await startControlPlane({ name: 'changes-by-strangers' });
+const plane: ControlPlane = await startInstalled({ name: 'changes-by-strangers' });
 afterAll(async () => await plane.stop());
 const world = await operatorWorld({ plane });
 const { admin } = world;

@@ -106,7 +106,7 @@ class Crowd {
   }
 }
 
-/** Six of them keep no API server so busy that the rest of the test waits for it. */
+/** Three of them keep no API server so busy that the rest of the test waits for it. */
 const paceMs = 100;
 /** An API server goes on by the policies that it has read for up to a second. No one tries more often than this in it. */
 const triesBefore = 1_000 / paceMs;

@@ -30,7 +30,7 @@ const withCertificate = ['use', 'use-as-admin'];
 const neededFor = ({ object: { spec } }: Made): readonly string[] =>
   spec.clientCert === true ? withCertificate : ['use'];
 
-/** Two of the people may use the instance of a project, two may have certificates as well, the others may do neither. */
+/** The first of the people may use the instance of a project, the second may have certificates as well, the others may do neither. */
 export async function kubeConfigTrial(
   world: World,
   cluster: VirtualCluster,
@@ -38,8 +38,8 @@ export async function kubeConfigTrial(
 ): Promise<KubeConfigTrial> {
   const project = await Project.ready(world, cluster);
   const verbs = new Map<string, readonly string[]>([[administrator, withCertificate]]);
-  for (const [index, name] of people.slice(0, 4).entries()) {
-    const held = index < 2 ? ['use'] : withCertificate;
+  for (const [index, name] of people.slice(0, 2).entries()) {
+    const held = index === 0 ? ['use'] : withCertificate;
     verbs.set(name, held);
     const resources = ['virtualclusterinstances'];
     await give(world, name, { apiGroups: ['management.platform.sh'], resources, verbs: held });

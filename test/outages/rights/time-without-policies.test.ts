@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { type ControlPlane, startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -28,7 +29,7 @@ import {
 } from './attacks-with-verbs.ts';
 import { type Disturbance, disturbances } from './disturbed-policies.ts';
 
-const plane: ControlPlane = await startControlPlane({ name: 'time-without-policies' });
+const plane: ControlPlane = await startInstalled({ name: 'time-without-policies' });
 afterAll(async () => await plane.stop());
 // A standby takes over sooner.
 const env = { LATCHKEY_LEASE_DURATION: '6s' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { conditionOf, resourceOf, type Stored } from '../../../lab/operator/api.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { kubeConfigSecret, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { annotations, group } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -21,7 +21,7 @@ import { type ApiClient, clientFor, contentTypes } from '../../integration/admis
 import { type Attempt, forged, stamps } from '../rights/crowd.ts';
 import { type Piece, takeAway } from '../rights/policies-away.ts';
 
-const [plane, cluster] = await Promise.all([startControlPlane({ name: 'references' }), virtualCluster()]);
+const [plane, cluster] = await Promise.all([startInstalled({ name: 'references' }), sharedVirtualCluster()]);
 afterAll(async () => await plane.stop());
 const world = await operatorWorld({ plane, clear: false, env: targetSettings });
 const { admin } = world;
