@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { allCredentialKinds } from '../../src/api/credential-kinds.ts';
 import { bytesOfRecord } from './record-memory.ts';
 
-const records = 10_000;
+const records = 20_000;
 /** By far enough on a busy machine; nothing here is judged by time. */
 const timeout = 120_000;
 
