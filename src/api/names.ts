@@ -47,8 +47,8 @@ export const annotations = {
   changedByGroups: `${group}/changed-by-groups`,
   changedBeyondLimits: `${group}/changed-beyond-limits`,
   rotate: `${group}/rotate`,
-  /** On an access key: the UID of the object that the operator generated its key for, and the ID of that key. */
-  generatedFor: `${group}/generated-for`,
+  /** On an access key: `restored` where its object was made with this mark already, as from a backup; otherwise `created`. */
+  origin: `${group}/origin`,
   /** On a key that came of a token: its issuer, its subject, and until when the token could be used once more. */
   exchangedIssuer: `${group}/exchanged-issuer`,
   exchangedSubject: `${group}/exchanged-subject`,

@@ -106,8 +106,8 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'Set another `spec.key`. Deleting the other object does not help, on purpose.',
   ),
   [reasons.restoredCredential]: stalled(
-    'The operator generated `spec.key` for another object of this or another name: this one is a copy of it, or comes from a backup.',
-    'Remove `spec.key` to have another key made. Or remove the annotation `management.platform.sh/generated-for`, and the old key works again.',
+    'The object was made with the annotation `management.platform.sh/origin`, so it is a copy or comes from a backup. Its key may have been deleted or have ended since.',
+    'Set another `spec.key`, or leave it out to have one made. Or remove the annotation, and the old key works again.',
   ),
   [reasons.malformedKey]: stalled(
     '`spec.key` is too short or long, has other characters, is `sha256:` without 64 lower-case hex digits, or is a cut `lk_` key.',
@@ -168,6 +168,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   [reasons.chainChanged]: normal(
     ['Issue'],
     'A successor was issued because a key above changed. In answers of verifiers: the token carries older scopes.',
+  ),
+  [reasons.groupsAdded]: normal(
+    ['Issue'],
+    'A successor was issued because it may have groups that the one before had not.',
   ),
   [reasons.rotationNotPossible]: own(
     'RotationNotPossible',

@@ -29,6 +29,7 @@ export const reasons = {
   accessKeyGone: 'AccessKeyGone',
   accessKeyChainInvalid: 'AccessKeyChainInvalid',
   chainChanged: 'ChainChanged',
+  groupsAdded: 'GroupsAdded',
   rotationNotPossible: 'RotationNotPossible',
   scopeMatchesNothing: 'ScopeMatchesNothing',
   secretConflict: 'SecretConflict',

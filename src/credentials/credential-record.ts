@@ -8,7 +8,7 @@ import {
   loginFields,
 } from '../api/names.ts';
 import { parseConditions, toConfirmation } from './confirmation.ts';
-import { credentialHash, keyIDOf } from './keys/credential-hash.ts';
+import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
 import { parseChangedBy } from './requester.ts';
@@ -34,7 +34,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     changedBy: shared.json(parseChangedBy(annotations)),
     isBeyondLimits: annotationNames.changedBeyondLimits in annotations,
     rotate: shortened(asText(annotations[annotationNames.rotate])),
-    keyOfAnother: isKeyOfAnother(asText(annotations[annotationNames.generatedFor]), live) ? true : undefined,
+    isRestored: annotations[annotationNames.origin] === 'restored',
     exchangedUntil: parseInstant(annotations[annotationNames.exchangedUntil]),
     ephemeral: asObject(metadata['labels'])[labelNames.ephemeral] === 'true',
     disabledOwner: ownerOfSpecField(metadata['managedFields'], 'disabled'),
@@ -45,12 +45,6 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     observedGeneration: asCount(status['observedGeneration']) ?? -1,
     conditions: parseConditions(status['conditions']),
   } satisfies Slots<CredentialRecord> as CredentialRecord;
-}
-
-/** By the record that the operator wrote with the key: a backup brings it along, and another key has another ID. */
-function isKeyOfAnother(madeFor: string | undefined, { uid, specKey }: LiveRecord): boolean {
-  const [owner, keyID] = madeFor?.split('/') ?? [];
-  return owner !== undefined && owner !== uid && specKey !== undefined && keyID === keyIDOf(specKey.hash);
 }
 
 /** Only whether it changed counts, and it is copied into status. */

@@ -163,8 +163,8 @@ export interface CredentialRecord extends LiveRecord {
   /** True when a limited credential made the last of these changes and went beyond its limits. */
   readonly isBeyondLimits: boolean;
   readonly rotate?: string;
-  /** Access keys only: the operator generated the key in spec for another object. */
-  readonly keyOfAnother?: true;
+  /** Access keys only: the object was made with the key of an earlier one, from a backup or as a copy. */
+  readonly isRestored: boolean;
   /** Of a key that came of a token: until when that could be used once more, epoch milliseconds. */
   readonly exchangedUntil?: number;
   readonly ephemeral: boolean;

@@ -10,6 +10,8 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
   'MutatingAdmissionPolicy/latchkey-kept-fields': '31e35708011fa309',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
+  'MutatingAdmissionPolicy/latchkey-origin': '6d207f7cb5af4e48',
+  'MutatingAdmissionPolicyBinding/latchkey-origin': '4a49b4a901d065b6',
   'ValidatingAdmissionPolicy/latchkey-last-applied': '86adc122e4491abd',
   'ValidatingAdmissionPolicyBinding/latchkey-last-applied': '8f90e6c152732bca',
   'ValidatingAdmissionPolicy/latchkey-status': '769f15457e0908d1',

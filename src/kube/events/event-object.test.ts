@@ -85,11 +85,13 @@ it('makes a name that is valid however long the object is called', () => {
   expect(name.length).toBeLessThanOrEqual(253);
 });
 
-it('takes events for the same one that differ in their note alone', () => {
-  expect(seriesKey({ ...input, note: 'other' })).toBe(seriesKey(input));
+it('takes events for the same one where only the version of the object differs', () => {
+  const regarding = { ...input.regarding, resourceVersion: '8' };
+  expect(seriesKey({ ...input, regarding })).toBe(seriesKey(input));
 });
 
 it.each([
+  { note: 'another key was issued' },
   { reason: 'Other' },
   { action: 'Other' },
   { type: 'Warning' as const },

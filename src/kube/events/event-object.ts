@@ -42,11 +42,13 @@ export function eventNamespace({ regarding }: EventInput): string {
   return regarding.namespace ?? 'default';
 }
 
-/** The key that makes two events the same one. The note is not part of it: it may hold a time or a count. */
-export function seriesKey({ regarding, type, reason, action }: EventInput): string {
-  return [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, action].join(
-    '\n',
-  );
+/**
+ * The key that makes two events the same one. The API server keeps the note of the first, so one with another note is another event: a
+ * count says how often that very thing happened.
+ */
+export function seriesKey({ regarding, type, reason, action, note }: EventInput): string {
+  const { kind, namespace, name, uid } = regarding;
+  return [kind, namespace, name, uid, type, reason, action, note].join('\n');
 }
 
 /** `suffix` makes the name unique among the events of the object. */

@@ -95,7 +95,7 @@ describe('series', () => {
   it('turns repetitions into one update of the first event', async () => {
     recorder.record(event());
     await settled();
-    for (let n = 0; n < 5; n++) recorder.record(event('a', { note: `time ${n}` }));
+    for (let n = 0; n < 5; n++) recorder.record(event());
     await settled();
     expect(api.sent.length).toBe(1);
     await clock.advanceAsync(10_000);
@@ -125,6 +125,39 @@ describe('series', () => {
     await clock.advanceAsync(10_000);
     await settled();
     expect(api.sent.map(({ verb }) => verb)).toEqual(['create', 'patch']);
+  });
+
+  it('has one cause: another note is another event, with a count of its own', async () => {
+    for (const note of ['serial 2', 'serial 3', 'serial 3']) recorder.record(event('a', { note }));
+    await recorder.drain();
+    const told = api.sent.map(({ body }) => {
+      const { note, series } = body as { note?: string; series?: { count: number } };
+      return [note, series?.count];
+    });
+    expect(told).toEqual([
+      ['serial 2', undefined],
+      ['serial 3', undefined],
+      [undefined, 2],
+    ]);
+    expect(api.sent[2]?.name).toBe(api.sent[1]?.name);
+  });
+
+  it('is right after a first try that seemed to fail, and went through before it happened again', async () => {
+    let lose = (_: Error) => {};
+    const lost = new Promise<void>((_, reject) => (lose = reject));
+    api.gate = lost;
+    recorder.record(event());
+    await settled();
+    recorder.record(event());
+    api.gate = Promise.resolve();
+    api.refusals.push(kubeErrorFromStatus(action, 409, { kind: 'Status', reason: 'AlreadyExists' }));
+    lose(unreachable(action, new Error('reset')));
+    await settled();
+    await clock.advanceAsync(20_000, 500);
+    await settled();
+    expect(api.sent.map(({ verb, body }) => [verb, body])).toEqual([
+      ['patch', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:00.000000Z' } }],
+    ]);
   });
 
   it('starts again after a long pause', async () => {
@@ -221,6 +254,14 @@ describe('failures', () => {
     await clock.advanceAsync(10_000, 100);
     await settled();
     expect([api.sent.map(({ name }) => name.split('.')[0]), dropped]).toEqual([['b'], 1]);
+  });
+
+  it('counts each time that an event happened as lost', async () => {
+    api.refusals.push(kubeErrorFromStatus(action, 403, undefined));
+    recorder.record(event());
+    recorder.record(event());
+    await settled();
+    expect([api.sent.length, dropped]).toEqual([0, 2]);
   });
 
   it('does not repeat what is refused for good', async () => {

@@ -98,10 +98,11 @@ export class EventRecorder {
     ended.abort();
     this.#repeatTimer?.cancel();
     const leftOut = this.#storms.discard();
-    const count = this.#waiting.size + leftOut;
+    const unsent = [...new Set([...this.#waiting, ...this.#repeated])];
+    const count = unsent.reduce((sum, entry) => sum + unsentOf(entry), leftOut);
     if (count === 0) return;
     log.warn({ count }, 'events were not sent in time');
-    for (const entry of this.#waiting) this.#drop(entry);
+    for (const entry of unsent) this.#drop(entry);
     for (let lost = 0; lost < leftOut; lost++) this.#options.onDropped?.();
   }
 
@@ -198,10 +199,11 @@ export class EventRecorder {
     const options = { timeoutMs: 5_000, unguarded: true };
     const { client } = this.#options;
     const namespace = eventNamespace(entry.input);
-    entry.sent = entry.count;
     if (entry.stored) {
+      const { count } = entry;
       try {
         await client.mergePatch(events, { namespace, name: entry.name }, seriesPatch(entry), options);
+        entry.sent = count;
         return;
       } catch (error) {
         // The API server forgets events after an hour.
@@ -212,18 +214,21 @@ export class EventRecorder {
   }
 
   async #create(entry: Entry, namespace: string, options: object): Promise<void> {
+    const { count } = entry;
     try {
       await this.#options.client.create(events, eventObject(entry, this.#options), { ...options, namespace });
+      entry.sent = count;
     } catch (error) {
-      // A first try that seemed to fail got through.
       if (!isAlreadyExists(error)) throw error;
+      // A first try that seemed to fail got through, with the count of that moment.
+      entry.sent = 1;
     }
     entry.stored = true;
   }
 
   #drop(entry: Entry): void {
     this.#forget(entry);
-    this.#options.onDropped?.();
+    for (let lost = unsentOf(entry); lost > 0; lost--) this.#options.onDropped?.();
   }
 
   #forget(entry: Entry): void {
@@ -240,6 +245,9 @@ export class EventRecorder {
     return part() + part();
   }
 }
+
+/** How often it happened since the API server was told. */
+const unsentOf = ({ count, sent }: Entry): number => count - sent;
 
 function isTransient(error: unknown): boolean {
   if (!(error instanceof KubeError)) return false;

@@ -1,6 +1,4 @@
-import { annotations } from '../../api/names.ts';
 import type { Reason } from '../../api/reasons.ts';
-import { credentialHash, keyIDOf } from '../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord, NamespacePin } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -48,12 +46,6 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
 
   patchSpec(record: CredentialRecord, spec: object): Promise<CredentialRecord> {
     return this.write(record, { spec });
-  }
-
-  /** Writes a generated key, and the object that it was generated for: what a backup restores under another UID must not live again by itself. */
-  writeKey(record: CredentialRecord, key: string): Promise<CredentialRecord> {
-    const madeFor = { [annotations.generatedFor]: `${record.uid}/${keyIDOf(credentialHash(key))}` };
-    return this.write(record, { metadata: { annotations: madeFor }, spec: { key } });
   }
 
   /** Names the certificates that may be bound in a virtual cluster, before any is. Conditions stay: nothing has come of it yet. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
+import type { Reason } from '../../api/reasons.ts';
+import type { CredentialRecord } from '../../credentials/record.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import { transitionEvents } from './transition-events.ts';
 
@@ -112,10 +114,46 @@ describe('transitionEvents', () => {
     expect(transitionEvents(record(status), desired).map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  it('names why there is a successor', () => {
+  describe('of a successor', () => {
     const successor = { ...issued, confirmation: { ...issued.confirmation, serial: 2 } };
-    const [event] = transitionEvents(record(confirmed), successor, 'Rotated');
-    expect(event).toMatchObject({ type: 'Normal', reason: 'Rotated', action: 'Issue' });
+    const noteFor = (reason: Reason, before: CredentialRecord) =>
+      transitionEvents(before, successor, reason)[0];
+    const token = (status: object) =>
+      recordOf(
+        credentialObject({
+          kind: 'DirectClusterEndpointToken',
+          status: { ...confirmed, fingerprint: tokenFingerprint, token: 'there', ...status },
+        }),
+      );
+    const [tokenFingerprint] = recordOf(
+      credentialObject({ kind: 'DirectClusterEndpointToken' }),
+    ).fingerprints;
+
+    it.each<[Reason, CredentialRecord, string]>([
+      ['Rotated', token({}), 'the annotation management.platform.sh/rotate has changed'],
+      ['Renewed', token({}), 'the one before was due for renewal'],
+      ['ChainChanged', token({}), 'a key above has changed'],
+      ['GroupsAdded', token({}), 'it may have groups that the one before had not'],
+      ['SigningKeyRevoked', token({}), 'the key that signed the one before is not published any more'],
+      ['TargetChanged', token({}), 'the address, the authority or the role of its target has changed'],
+      ['Confirmed', token({ fingerprint: 'v1:old' }), 'spec has changed'],
+      ['Confirmed', token({}), 'its life has changed'],
+      ['Issued', token({ token: undefined }), 'the one before was taken out of status'],
+      ['Issued', token({}), 'the one before is of an earlier release'],
+      ['Issued', token({ credentialHash: undefined }), 'there was none any more'],
+      ['Issued', record({ ...confirmed, credentialHash: 'b'.repeat(64) }), 'spec.key holds another key'],
+    ])('says why it is there: %s', (reason, before, why) => {
+      expect(noteFor(reason, before)).toEqual({
+        type: 'Normal',
+        reason,
+        action: 'Issue',
+        note: `The credential with serial 2 was issued, because ${why}.`,
+      });
+    });
+
+    it('says no cause of the first', () => {
+      expect(noteFor('Issued', record({}))?.note).toBe('The credential with serial 2 was issued.');
+    });
   });
 
   it('never holds the hash of a credential', () => {

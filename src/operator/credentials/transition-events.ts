@@ -1,4 +1,5 @@
 import { type ConditionType, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { annotations } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { TransitionEvent } from '../shared/events.ts';
@@ -32,11 +33,43 @@ export function transitionEvents(
   return events;
 }
 
-/** An event that comes again keeps the text of the first, so a Secret that is deleted again and again gets one without a serial. */
+/** Without a serial where it may come again and again: then it is one event with a count. */
 function issueNote(record: CredentialRecord, { confirmation }: DesiredStatus, successor: Reason): string {
-  return successor === reasons.secretReplaced
-    ? `The Secret ${secretKeyOf(record)} was deleted or changed, so a new credential was issued into it. The former credential does not work any more.`
-    : `The credential with serial ${confirmation.serial} was issued.`;
+  if (successor === reasons.secretReplaced)
+    return `The Secret ${secretKeyOf(record)} was deleted or changed, so a new credential was issued into it. The former credential does not work any more.`;
+  const why = whyIssued(record, successor);
+  return `The credential with serial ${confirmation.serial} was issued${why === undefined ? '' : `, because ${why}`}.`;
+}
+
+/** The cause of a successor. Readers of its Secret see it too, so it names no one. Undefined for the first credential. */
+function whyIssued(record: CredentialRecord, successor: Reason): string | undefined {
+  switch (successor) {
+    case reasons.rotated:
+      return `the annotation ${annotations.rotate} has changed`;
+    case reasons.renewed:
+      return 'the one before was due for renewal';
+    case reasons.chainChanged:
+      return 'a key above has changed';
+    case reasons.groupsAdded:
+      return 'it may have groups that the one before had not';
+    case reasons.signingKeyRevoked:
+      return 'the key that signed the one before is not published any more';
+    case reasons.targetChanged:
+      return 'the address, the authority or the role of its target has changed';
+    default:
+      return whyIssuedAgain(record, successor);
+  }
+}
+
+function whyIssuedAgain(record: CredentialRecord, successor: Reason): string | undefined {
+  const { serial, credentialHash, fingerprint = '' } = record.status;
+  if (serial === 0) return undefined;
+  if (credentialHash === undefined) return 'there was none any more';
+  if (record.specKey !== undefined) return 'spec.key holds another key';
+  if (!record.fingerprints.includes(fingerprint)) return 'spec has changed';
+  if (successor === reasons.confirmed) return 'its life has changed';
+  const isTakenOut = record.secretRef === undefined && !record.holdsCredential;
+  return isTakenOut ? 'the one before was taken out of status' : 'the one before is of an earlier release';
 }
 
 function isConfirmation(record: CredentialRecord, desired: DesiredStatus): boolean {

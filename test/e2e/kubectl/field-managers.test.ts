@@ -4,7 +4,7 @@ import { fieldsByManager } from '../../../lab/operator/fields-by-manager.ts';
 import { kubectlOf } from '../../../lab/operator/kubectl.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { annotations, fieldManager } from '../../../src/api/names.ts';
+import { fieldManager } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 
 const world = await operatorWorld();
@@ -47,10 +47,7 @@ describe('two field managers with server-side apply', () => {
     expect(owned['team-security']).toEqual(
       expect.arrayContaining(['.spec.scope', '.metadata.labels.reviewed']),
     );
-    expect(owned[fieldManager]?.filter((field) => !field.startsWith('.status'))).toEqual([
-      `.metadata.annotations.${annotations.generatedFor}`,
-      '.spec.key',
-    ]);
+    expect(owned[fieldManager]?.filter((field) => !field.startsWith('.status'))).toEqual(['.spec.key']);
     const all = Object.values(owned).flat();
     expect(all.filter((field, i) => all.indexOf(field) !== i)).toEqual([]);
   });

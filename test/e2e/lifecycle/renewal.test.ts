@@ -42,7 +42,7 @@ describe.concurrent('a renewal that becomes due because the life of the access k
     const secret = secretAt(place.namespace, place.name);
     const aboutSecret = await admin.untilEvent({ ...secret, ...(await admin.get(secret)) }, reasons.renewed);
     expect(aboutSecret.note).toBe(note);
-    expect(note).toBe('The credential with serial 2 was issued.');
+    expect(note).toBe('The credential with serial 2 was issued, because the one before was due for renewal.');
 
     await admin.until(first, 'no predecessor', ({ status }) => status.previous === undefined, patiently);
     expect(Date.now()).toBeGreaterThanOrEqual(goodUntil);

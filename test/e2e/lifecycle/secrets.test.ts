@@ -97,7 +97,9 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     const second = await admin.untilEvent(secret, reasons.rotated);
 
     expect(first.note).toBe('The credential with serial 1 was issued.');
-    expect(second.note).toBe('The credential with serial 2 was issued.');
+    expect(second.note).toBe(
+      `The credential with serial 2 was issued, because the annotation ${annotations.rotate} has changed.`,
+    );
   });
 
   it('is made again with another credential when it is deleted', async () => {

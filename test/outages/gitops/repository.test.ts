@@ -330,7 +330,6 @@ describe('Argo CD and the operator, two managers of one object', () => {
       expect.arrayContaining(['.spec.user', '.spec.displayName', '.spec.ttl']),
     );
     expect(owned[fieldManager]?.filter((field) => !field.startsWith('.status'))).toEqual([
-      `.metadata.annotations.${annotations.generatedFor}`,
       '.spec.disabled',
       '.spec.key',
     ]);

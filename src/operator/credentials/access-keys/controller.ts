@@ -53,7 +53,7 @@ export class AccessKeyController {
         return { record: await this.#pinNamespaces(record, step.names) };
       case 'generateIntoSpec':
         await writer.assertAdmitted(record);
-        return { record: await writer.writeKey(record, this.#generate()) };
+        return { record: await writer.patchSpec(record, { key: this.#generate() }) };
       case 'writeSecret':
         return this.#writeSecret(record, step);
       case 'disable': {

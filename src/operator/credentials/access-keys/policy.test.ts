@@ -10,7 +10,7 @@ import {
   stepOf,
   uidOf,
 } from '../../../../test/builders/credential-object.ts';
-import { annotations, apiVersion, finalizers, labels, purposes } from '../../../api/names.ts';
+import { annotations, apiVersion, fieldManager, finalizers, labels, purposes } from '../../../api/names.ts';
 import { type SecretState, stateText } from '../../../credentials/credential-secret.ts';
 import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-hash.ts';
 import { isLive } from '../../../credentials/liveness.ts';
@@ -230,9 +230,16 @@ describe('the policy for the rotation of an access key', () => {
   it('observes the annotation with the new key, so that it rotates once', () => {
     const status = { ...credentialObjectStatus(confirmedKey()), keySource: 'Generated' };
     const spec = { user: 'alice', key: 'the-key-that-was-generated-anew' };
-    const step = settled(key({ annotations: asked, spec, status }));
+    const managedFields = [{ manager: fieldManager, fieldsV1: { 'f:spec': { 'f:key': {} } } }];
+    const step = settled(key({ annotations: asked, spec, status, metadata: { managedFields } }));
     expect(step.desired.confirmation).toMatchObject({ serial: 2, observedRotation: 'tuesday' });
     expect(step.successor).toBe('Rotated');
+  });
+
+  it('is none where somebody supplies another key, though the annotation asks for one', () => {
+    const status = credentialObjectStatus(confirmedKey());
+    const spec = { user: 'alice', key: 'another-key-that-was-supplied' };
+    expect(settled(key({ annotations: asked, spec, status })).successor).toBe('Issued');
   });
 
   it('does not replace a supplied key, and says so for as long as the annotation asks', () => {
@@ -367,31 +374,30 @@ describe('the policy for a key that several objects claim', () => {
   const owner = confirmedKey({ name: 'owner', spec });
   const later = key({ name: 'later', spec });
 
-  describe('that was generated for another object, and comes from a backup', () => {
-    const madeFor = (object: string, of: string) => ({
-      [annotations.generatedFor]: `${uidOf(object)}/${keyIDOf(credentialHash(of))}`,
+  describe('that comes from a backup', () => {
+    const madeBy = (origin: string): CredentialParts => ({
+      name: 'again',
+      spec,
+      annotations: { [annotations.origin]: origin },
     });
-    const brought = { name: 'again', spec: { user: 'alice', key: plainKeyOf('shared') } };
-    const reasonOf = (annotated: Record<string, string>, parts: CredentialParts = {}) =>
-      settled(key({ ...brought, ...parts, annotations: annotated })).desired.ready.reason;
 
-    it('is refused, with what to do', () => {
-      const { ready } = settled(
-        key({ ...brought, annotations: madeFor('gone', plainKeyOf('shared')) }),
+    it.each([
+      ['that was supplied', spec.key],
+      ['that stands there as its hash', `sha256:${credentialHash(spec.key)}`],
+    ])('is refused with what to do, a key %s', (_, text) => {
+      const { ready, stalled } = settled(
+        key({ ...madeBy('restored'), spec: { ...spec, key: text } }),
       ).desired;
-      expect(ready.reason).toBe('RestoredCredential');
-      expect(ready.message).toContain('kubectl annotate oak/again management.platform.sh/generated-for-');
+      expect([ready.reason, stalled?.reason]).toEqual(['RestoredCredential', 'RestoredCredential']);
+      expect(ready.message).toContain('kubectl annotate oak/again management.platform.sh/origin-');
     });
 
-    it('is accepted for the object that it was generated for, without the annotation, and when it is another key', () => {
-      expect(reasonOf(madeFor('again', plainKeyOf('shared')))).toBe('Issued');
-      expect(reasonOf({})).toBe('Issued');
-      expect(reasonOf(madeFor('gone', plainKeyOf('other')))).toBe('Issued');
+    it('is accepted where its object was made new', () => {
+      expect(settled(key(madeBy('created'))).desired.ready.reason).toBe('Issued');
     });
 
     it('stays what it is where it was confirmed: an annotation takes no confirmation away', () => {
-      const annotated = { ...brought, annotations: madeFor('gone', plainKeyOf('shared')) };
-      expect(settled(confirmedKey(annotated)).desired.ready.status).toBe('True');
+      expect(settled(confirmedKey(madeBy('restored'))).desired.ready.status).toBe('True');
     });
   });
 

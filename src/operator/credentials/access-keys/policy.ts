@@ -64,7 +64,7 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
   return {
     step: 'commit',
     desired,
-    successor: successorReason(input),
+    successor: successorReason(input, credential),
     ...(life.expired ? { endedAt: life.end } : {}),
     staleSecrets: staleSecrets(record, input.ownSecrets),
     secretUpdate: secretUpdate(input, desired),
@@ -72,8 +72,9 @@ function commit(input: KeyInput, lineage: Lineage, credential: KeyCredential): K
   };
 }
 
-function successorReason({ record, written }: KeyInput): Reason {
-  if (rotationAsked(record)) return reasons.rotated;
+function successorReason({ record, written }: KeyInput, { source }: KeyCredential): Reason {
+  // A key that somebody supplies is no rotation, though the annotation may ask for one since long ago.
+  if (rotationAsked(record) && source !== 'Plain' && source !== 'Hash') return reasons.rotated;
   const { credentialHash, fingerprint = '' } = record.status;
   const isReplaced = written !== undefined && credentialHash !== undefined;
   return isReplaced && record.fingerprints.includes(fingerprint) ? reasons.secretReplaced : reasons.issued;
@@ -119,14 +120,14 @@ function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | un
   const before = refusalBefore(record, hash);
   if (before !== undefined) return duplicate(hash, before);
   const rivals = claimants(hash).filter((other) => other.uid !== record.uid && !isVoid(other, hash));
-  if (rivals.length === 0) return record.keyOfAnother === true ? restored(record) : undefined;
+  if (rivals.length === 0) return record.isRestored ? restored(record) : undefined;
   const held = rivals.some((other) => holds(other, hash));
   return duplicate(hash, held ? messages.later : messages.simultaneous);
 }
 
 const restored = ({ name }: CredentialRecord): CredentialRefusal => ({
   reason: reasons.restoredCredential,
-  message: `spec.key was generated for another object, so this one is a copy or comes from a backup: remove spec.key to have another key made, or let the old one work again: kubectl annotate oak/${name} ${annotations.generatedFor}-`,
+  message: `This object is a copy or comes from a backup, and its key may have been deleted or have ended since: set another spec.key, or let this one work again: kubectl annotate oak/${name} ${annotations.origin}-`,
   final: true,
 });
 

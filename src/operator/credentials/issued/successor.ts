@@ -80,8 +80,9 @@ function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successo
   const { ancestors } = lineage;
   const { status } = record;
   if (input.replaceReason !== undefined) return replacement(input.replaceReason);
-  const isChanged = lineage.kind === 'live' && hasNewGroups(record, lineage.identity);
-  if (isChanged || !chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
+  if (lineage.kind === 'live' && hasNewGroups(record, lineage.identity))
+    return replacement(reasons.groupsAdded);
   if (status.credentialHash === undefined || isUnmarked(record, ancestors))
     return replacement(reasons.issued);
   if (!isPublished(signingKeyOf(record))) return replacement(reasons.signingKeyRevoked);
