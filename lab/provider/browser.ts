@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 /** The doings of a person at the pages of their provider. */
 export interface Visit {
   readonly login: string;
+  readonly password: string;
   /** Typed where a page asks for the code of a device. */
   readonly code?: string;
   /** Says no to the device. */
@@ -63,12 +64,16 @@ export async function browse(start: string, ca: string, visit: Visit): Promise<P
 const asksForCode = ({ text }: Page): boolean => /<input[^>]* type="text" name="user_code"/.test(text);
 
 /** Where the form goes, and with what in it. */
-function filledIn({ url, text }: Page, { login, code, refuses = false }: Visit): [url: string, form: string] {
+function filledIn(
+  { url, text }: Page,
+  { login, password, code, refuses = false }: Visit,
+): [url: string, form: string] {
   const action = /<form[^>]* action="([^"]*)"/.exec(text)?.[1] ?? url;
   const form = new URLSearchParams();
   for (const [tag] of text.matchAll(/<input[^>]*>/g))
     form.set(/ name="([^"]*)"/.exec(tag)?.[1] ?? '', / value="([^"]*)"/.exec(tag)?.[1] ?? '');
   if (form.has('login')) form.set('login', login);
+  if (form.has('password')) form.set('password', password);
   if (form.get('user_code') === '') form.set('user_code', code ?? '');
   if (form.has('confirm') && refuses) {
     form.delete('confirm');

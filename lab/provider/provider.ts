@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createAuthority, createServer } from '../controlplane/certificates.ts';
@@ -17,6 +18,8 @@ export interface OpenIDProvider {
   /** PEM, and the path of a file with it. */
   readonly ca: string;
   readonly caFile: string;
+  /** Of all people. Without it, everyone on this machine could log in as one of them. */
+  readonly password: string;
   readonly pid: number;
   readonly log: () => Promise<string>;
 }
@@ -34,11 +37,12 @@ export async function startProvider(guard: Guard, options: ProviderOptions): Pro
   await writeFile(caFile, authority.certificate);
   await writeFile(certificate, served.certificate);
   await writeFile(key, served.key, { mode: 0o600 });
+  const password = randomBytes(9).toString('base64url');
   const { pid, logPath } = await guard.run({
     name: 'provider',
     command: process.execPath,
     args: [path.join(import.meta.dirname, 'serve.mjs')],
-    env: { PROVIDER: JSON.stringify({ certificate, key, ...options }) },
+    env: { PROVIDER: JSON.stringify({ certificate, key, password, ...options }) },
   });
   const log = async () => await readFile(logPath, 'utf8');
   const [, issuer = ''] = await until(
@@ -46,5 +50,5 @@ export async function startProvider(guard: Guard, options: ProviderOptions): Pro
     async () => /^issuer (\S+)$/m.exec(await log()) ?? undefined,
     { timeoutMs: 30_000 },
   );
-  return { issuer, ca: authority.certificate, caFile, pid, log };
+  return { issuer, ca: authority.certificate, caFile, password, pid, log };
 }

@@ -1,4 +1,4 @@
-// The OpenID provider of a site, as a process of its own. It prints its issuer, and takes every password.
+// The OpenID provider of a site, as a process of its own. It prints its issuer, and asks everyone for the same password.
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { Provider } from 'oidc-provider';
 
 /** `people`: claims by login. `clients`: seconds that a device code lives, by client ID. */
-const { certificate, key, people, clients } = JSON.parse(process.env['PROVIDER'] ?? '');
+const { certificate, key, password, people, clients } = JSON.parse(process.env['PROVIDER'] ?? '');
 const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -32,7 +32,9 @@ const provider = new Provider(issuer, {
   // The ID token has all claims itself, as those of most providers.
   conformIdTokenClaims: false,
   findAccount: (_, login) =>
-    login in people ? { accountId: login, claims: () => ({ sub: login, ...people[login] }) } : undefined,
+    Object.hasOwn(people, login)
+      ? { accountId: login, claims: () => ({ sub: login, ...people[login] }) }
+      : undefined,
   loadExistingGrant: async ({ oidc }) => {
     const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
     grant.addOIDCScope('openid profile email groups');
@@ -52,18 +54,23 @@ provider.use(async (ctx, next) => {
   if (ctx.oidc?.route === 'device_authorization' && ctx.status === 200) ctx.body.interval = 1;
 });
 
+const loginFields =
+  '<label>Login <input name="login"></label> <label>Password <input name="password" type="password"></label> ';
+
 /** The pages of the provider itself: who are you, and may the command line log you in? */
 async function interact(request, response) {
   const { prompt } = await provider.interactionDetails(request, response);
   if (request.method === 'GET') {
-    const field = prompt.name === 'login' ? '<input name="login">' : '';
+    const fields = prompt.name === 'login' ? loginFields : '';
     response.setHeader('content-type', 'text/html');
     return response.end(
-      `<form method="post" action="${request.url}">${field}<button>Continue</button></form>`,
+      `<form method="post" action="${request.url}">${fields}<button>Continue</button></form>`,
     );
   }
-  const login = new URLSearchParams(await text(request)).get('login');
-  const result = prompt.name === 'login' ? { login: { accountId: login } } : { consent: {} };
+  const form = new URLSearchParams(await text(request));
+  if (prompt.name === 'login' && form.get('password') !== password)
+    return response.writeHead(403).end('the password is wrong');
+  const result = prompt.name === 'login' ? { login: { accountId: form.get('login') } } : { consent: {} };
   await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
 }
 

@@ -46,6 +46,14 @@ export interface Step {
   readonly said: readonly string[];
 }
 
+/** A command that goes on until it is ended. */
+export interface Going {
+  /** Types a line. Resolves with all that the command has said, as soon as the text is in it. */
+  readonly type: (line: string, text: string) => Promise<readonly string[]>;
+  /** Resolves with all that it said. Rejects when nothing ends it. */
+  readonly ended: Promise<readonly string[]>;
+}
+
 export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -53,12 +61,18 @@ export interface RunOptions {
   readonly fails?: boolean;
 }
 
+/** For a command that something else ends. */
+const openMs = 60_000;
+
 /** A person at a terminal of their own. */
 export class Terminal {
   readonly #home: string;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #signal: AbortSignal;
 
-  constructor({ bin, homes, kubectlFolder }: CommandLine, name: string) {
+  /** `signal` ends what runs in it. */
+  constructor({ bin, homes, kubectlFolder }: CommandLine, name: string, signal: AbortSignal) {
+    this.#signal = signal;
     this.#home = path.join(homes, name);
     this.#env = {
       HOME: this.#home,
@@ -80,7 +94,7 @@ export class Terminal {
   async run(command: string, { input = '', env = {}, fails = false }: RunOptions = {}): Promise<Step> {
     const [program = '', ...args] = command.replace(/ < \S+$/, '').split(' ');
     const { promise, resolve } = Promise.withResolvers<{ failed: boolean; said: string }>();
-    const options = { cwd: this.#home, env: { ...this.#env, ...env }, timeout: 30_000 };
+    const options = { ...this.#place, env: { ...this.#env, ...env }, timeout: 30_000 };
     const child = execFile(program, args, options, (error, stdout, stderr) =>
       resolve({ failed: error !== null, said: `${stdout}${stderr}` }),
     );
@@ -92,26 +106,52 @@ export class Terminal {
 
   /** Runs a command that waits for the person, who answers what it says. */
   async runWith(command: string, answer: (said: string) => Promise<boolean>): Promise<Step> {
-    const [program = '', ...args] = command.split(' ');
-    const child = spawn(program, args, {
-      cwd: this.#home,
-      env: this.#env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        said += String(chunk);
-      });
-    const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-    child.once('error', reject).once('close', resolve);
+    const { child, said, closed } = this.#spawn(command);
+    child.stdin.end();
     try {
-      await until(`${command} asks`, async () => await answer(said), { timeoutMs: 20_000, seen: () => said });
-      if ((await promise) !== 0) throw new Error(`${command} failed:\n${said}`);
+      await until(`${command} asks`, async () => await answer(said()), { timeoutMs: 20_000, seen: said });
+      if ((await closed) !== 0) throw new Error(`${command} failed:\n${said()}`);
     } finally {
       child.kill();
     }
-    return { command, said: linesOf(said) };
+    return { command, said: linesOf(said()) };
+  }
+
+  /** Begins a command that the person types into. */
+  open(command: string): Going {
+    const { child, said, closed } = this.#spawn(command, openMs);
+    const type = async (line: string, text: string): Promise<readonly string[]> => {
+      child.stdin.write(`${line}\n`);
+      await until(`${command} says ${text}`, async () => said().includes(text), {
+        ...{ timeoutMs: 20_000, seen: said },
+      });
+      return linesOf(said());
+    };
+    const ended = closed.then((code) => {
+      if (code === null) throw new Error(`nothing ended ${command}:\n${said()}`);
+      return linesOf(said());
+    });
+    ended.catch(() => undefined);
+    return { type, ended };
+  }
+
+  #spawn(command: string, timeout?: number) {
+    const [program = '', ...args] = command.split(' ');
+    const child = spawn(program, args, { ...this.#place, env: this.#env, timeout });
+    child.stdin.on('error', () => undefined);
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        text += String(chunk);
+      });
+    const { promise: closed, resolve } = Promise.withResolvers<number | null>();
+    // After an error, such as our own signal, it may close never.
+    child.once('error', () => resolve(null)).once('close', resolve);
+    return { child, said: () => text, closed };
+  }
+
+  get #place() {
+    return { cwd: this.#home, signal: this.#signal, killSignal: 'SIGKILL' } as const;
   }
 }
 

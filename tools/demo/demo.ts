@@ -9,7 +9,15 @@ import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
 import { type Logs, writeEnvironment } from './environment.ts';
 import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
-import { type Issuers, inviteNewcomers, playNewcomers, startIssuers, trustedIssuers } from './newcomers.ts';
+import {
+  type Issuers,
+  inviteNewcomers,
+  playNewcomers,
+  type Site,
+  startIssuers,
+  trustedIssuers,
+} from './newcomers.ts';
+import { PlayedNode } from './node.ts';
 import type { Say } from './progress.ts';
 import { type Addresses, renderNewcomers, renderStory, renderTrials } from './screen.ts';
 import { Started } from './started.ts';
@@ -32,6 +40,7 @@ export interface DemoOptions {
 }
 
 interface Stage extends Pick<DemoOptions, 'once' | 'verbose' | 'print'> {
+  readonly ending: AbortSignal;
   /** Says what begins now. @throws Interrupted after a signal. */
   readonly step: Say;
   /** The same for those who asked for details. */
@@ -69,8 +78,9 @@ export async function runDemo({ once, verbose, say, print, interrupt }: DemoOpti
     say(text);
   };
   const detail: Say = (text) => (verbose ? step(text) : interrupt.check());
+  const stage = { once, verbose, step, detail, print, ending: started.ending };
   try {
-    const { death } = await interrupt.unless(startAndShow(started, { once, verbose, step, detail, print }));
+    const { death } = await interrupt.unless(startAndShow(started, stage));
     if (once) return print(endsNow);
     print('All of this is running. Ctrl-C ends it and leaves nothing behind.');
     await Promise.race([death, interrupt.received]);
@@ -94,6 +104,7 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   detail(
     `the platform's API server answers at ${platform.server}, that of a virtual cluster at ${virtual.server}`,
   );
+  const node = new PlayedNode(started, virtual);
   step('installing Latchkey: config/default with config/site-policy, the operator and the gateway');
   detail(
     'applying config/default and config/site-policy: CRDs, admission policies, roles, what the site asks for',
@@ -106,7 +117,7 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
   ]);
   // Our own stop ends them too, when nothing listens any more.
   death.catch(() => undefined);
-  await Promise.race([death, show({ platform, virtual }, latchkey, stage)]);
+  await Promise.race([death, show({ platform, virtual }, { ...latchkey, node }, stage)]);
   return { death };
 }
 
@@ -142,8 +153,8 @@ async function tailOf(part: Part): Promise<string> {
   return `The end of its log:\n${log.trimEnd().split('\n').slice(-logTailLines).join('\n')}`;
 }
 
-async function show(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<void> {
-  const { step, detail, print, verbose, once } = stage;
+async function show(planes: Planes, latchkey: Latchkey & Pick<Site, 'node'>, stage: Stage): Promise<void> {
+  const { step, detail, print, verbose, once, ending } = stage;
   const { platform } = planes;
   const cast = await people(planes, latchkey);
   step('applying config/samples as alice, who runs the platform, and self-service in it as bob');
@@ -162,12 +173,14 @@ async function show(planes: Planes, latchkey: Latchkey, stage: Stage): Promise<v
   const summary = await collectSummary(planes, cast, latchkey.gateway, verbose);
   if (verbose) print(renderSummary(summary));
   step('playing a person who has nothing, and a pipeline');
-  const { newcomers, commandLine } = await playNewcomers(platform, latchkey.gateway, latchkey.issuers);
+  const { newcomers, commandLine } = await playNewcomers({ platform, ...latchkey, ending });
   print(renderNewcomers(newcomers));
   step('using the key of bob at the gateway, until Latchkey has renewed the token below it');
   print(renderStory(await finishStory(cast, begun)));
   if (once) return;
-  const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey), commandLine);
+  const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey), {
+    ...{ bin: commandLine.bin, password: latchkey.issuers.provider.password },
+  });
   print(renderTrials({ environment, addresses: await addressesOf(latchkey) }));
   if (verbose) print(renderMoreTrials(summary));
 }

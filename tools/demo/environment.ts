@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { configFolder } from '../../lab/operator/kustomization.ts';
+import type { OpenIDProvider } from '../../lab/provider/provider.ts';
 import type { CommandLine } from './command-line.ts';
 import { apiURL } from './posted-facts.ts';
 import type { Summary } from './summary.ts';
@@ -11,28 +12,32 @@ export interface Logs {
   readonly gateway: string;
 }
 
+/** For those who log in. */
+interface Door extends Pick<CommandLine, 'bin'>, Pick<OpenIDProvider, 'password'> {}
+
 /** Writes what a shell needs to try things. The user's kubectl asks for the key, which does not stand in it. Returns the file. */
 export async function writeEnvironment(
   folder: string,
   summary: Summary,
   logs: Logs,
-  commandLine: Pick<CommandLine, 'bin'>,
+  door: Door,
 ): Promise<string> {
   const file = path.join(folder, 'env');
-  await writeFile(file, environmentText(summary, logs, commandLine), { mode: 0o600 });
+  await writeFile(file, environmentText(summary, logs, door), { mode: 0o600 });
   return file;
 }
 
 export function environmentText(
   { kubeconfig, adminKubeconfig, userKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
   logs: Logs,
-  { bin }: Pick<CommandLine, 'bin'>,
+  { bin, password }: Door,
 ): string {
   const values = {
     KUBECONFIG: kubeconfig,
     KUBECACHEDIR: kubectl.cache,
     ADMIN: adminKubeconfig,
     BOB: userKubeconfig,
+    DANA_PASSWORD: password,
     SAMPLES: path.join(configFolder, 'samples'),
     SHOP: kubeConfigs.certificate.file,
     GATEWAY: gateway.baseURL,

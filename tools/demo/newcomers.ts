@@ -5,8 +5,9 @@ import { browse } from '../../lab/provider/browser.ts';
 import { type OpenIDProvider, startProvider } from '../../lab/provider/provider.ts';
 import type { TokenIssuer } from '../../lab/provider/token-issuer.ts';
 import { requireSuccess } from './cluster.ts';
-import { type CommandLine, installCommandLine, type Step, Terminal } from './command-line.ts';
+import { type CommandLine, type Going, installCommandLine, type Step, Terminal } from './command-line.ts';
 import type { DemoGateway } from './gateway.ts';
+import type { PlayedNode } from './node.ts';
 import type { Started } from './started.ts';
 import { projectNamespace } from './virtual-cluster.ts';
 
@@ -17,6 +18,7 @@ export const pipelineKey = 'ci-web';
 const group = 'shop-team';
 const repository = { repository_id: '821093847', ref: 'refs/heads/main' };
 const pods = 'kubectl get pods -n shop-web';
+const shell = 'kubectl exec -i web-0 -n shop-web -- sh';
 const target = 'virtualcluster/demo/shop';
 
 /** Where people log in, and what signs the tokens of pipelines. */
@@ -25,9 +27,9 @@ export interface Issuers {
   readonly pipelines: TokenIssuer;
 }
 
-/** The steps of a person and a pipeline that had nothing before. No key is in them. */
+/** The steps of a person and a pipeline that had nothing before. No key is in them. A text says why a step is left out. */
 export interface Newcomers {
-  readonly person: readonly Step[];
+  readonly person: readonly (Step | string)[];
   readonly pipeline: readonly Step[];
 }
 
@@ -74,30 +76,40 @@ export async function inviteNewcomers(platform: ControlPlaneAccess, { pipelines 
   requireSuccess(made, `creating the key ${pipelineKey}`);
 }
 
+/** What newcomers meet. */
+export interface Site {
+  readonly platform: ControlPlaneAccess;
+  readonly gateway: DemoGateway;
+  readonly issuers: Issuers;
+  readonly node: PlayedNode;
+  /** Ends their programs. */
+  readonly ending: AbortSignal;
+}
+
 /** @throws Error when something shown is not true. */
 export async function playNewcomers(
-  platform: ControlPlaneAccess,
-  gateway: DemoGateway,
-  issuers: Issuers,
+  site: Site,
 ): Promise<{ readonly newcomers: Newcomers; readonly commandLine: CommandLine }> {
+  const { platform, gateway, issuers, ending } = site;
   const commandLine = await installCommandLine(platform, gateway, issuers.provider);
   const [person, pipeline] = await Promise.all([
-    playPerson(new Terminal(commandLine, newcomer), gateway, issuers),
-    playPipeline(new Terminal(commandLine, 'pipeline'), gateway, issuers),
+    playPerson(new Terminal(commandLine, newcomer, ending), site),
+    playPipeline(new Terminal(commandLine, 'pipeline', ending), gateway, issuers),
   ]);
   return { newcomers: { person, pipeline }, commandLine };
 }
 
 async function playPerson(
   terminal: Terminal,
-  { baseURL }: DemoGateway,
-  { provider }: Issuers,
-): Promise<readonly Step[]> {
+  { gateway, issuers, node }: Site,
+): Promise<Newcomers['person']> {
+  const { baseURL } = gateway;
+  const { provider } = issuers;
   await terminal.begin();
   const login = await terminal.runWith(`latchkey login --device --base-url ${baseURL}`, async (said) => {
     const [, page, code] = /^Open (\S+) and type the code (\S+)$/m.exec(said) ?? [];
     if (page === undefined || code === undefined) return false;
-    await browse(page, provider.ca, { login: newcomer, code });
+    await browse(page, provider.ca, { login: newcomer, password: provider.password, code });
     return true;
   });
   const targets = await until('the person may use a target', async () => {
@@ -108,6 +120,8 @@ async function playPerson(
   const listed = await terminal.run(pods);
   const { said } = await terminal.run('latchkey whoami -o json');
   const { accessKey } = JSON.parse(said.join('\n')).status;
+  const whyNone = await node.whyNone();
+  const opened = whyNone === undefined ? await openShell(terminal) : undefined;
   const revoked = await terminal.run(`latchkey revoke ${accessKey}`);
   const refused = await until('the key is refused', async () => await terminal.run(pods, { fails: true }));
   return [
@@ -115,10 +129,26 @@ async function playPerson(
     targets,
     { ...kubeconfig, said: [] },
     listed,
-    { ...revoked, said: [] },
+    opened?.step ?? `  A shell is not shown: it needs a kubelet, and ${whyNone}.`,
+    { ...revoked, said: opened === undefined ? [] : [await endOf(opened)] },
     { ...refused, said: refused.said.slice(0, 1) },
   ];
 }
+
+interface Opened extends Pick<Going, 'ended'> {
+  readonly step: Step;
+}
+
+/** A shell that its person does not close. Commands run in a folder of the kubelet. */
+async function openShell(terminal: Terminal): Promise<Opened> {
+  const { type, ended } = terminal.open(shell);
+  const said = await type('pwd', 'commands\n');
+  return { step: { command: shell, said: ['$ pwd', ...said] }, ended };
+}
+
+/** Without the words of kubectl for the stream that ended. */
+const endOf = async ({ ended }: Opened): Promise<string> =>
+  `the shell ends: ${(await ended).at(-1)?.replace(/^.*websocket: /, '')}`;
 
 async function playPipeline(
   terminal: Terminal,

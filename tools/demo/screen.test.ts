@@ -40,11 +40,11 @@ describe('the screen of the demo', () => {
   it('tells of newcomers command by command, and sets the columns of a table closer', () => {
     const targets = ['NAME         PARENT   REASON', 'bob-laptop            Issued'];
     const newcomers = renderNewcomers({
-      person: [{ command: 'latchkey targets', said: targets }],
+      person: [{ command: 'latchkey targets', said: targets }, '  A shell is not shown.'],
       pipeline: [{ command: 'latchkey exchange --trust ci', said: [] }],
     });
     expect(newcomers).toContain(
-      '  dana$ latchkey targets\n    NAME        PARENT  REASON\n    bob-laptop          Issued\n',
+      '  dana$ latchkey targets\n    NAME        PARENT  REASON\n    bob-laptop          Issued\n  A shell is not shown.\n',
     );
     expect(newcomers).toMatch(/\n {2}job\$ latchkey exchange --trust ci$/);
   });

@@ -29,7 +29,7 @@ export const renderNewcomers = ({ person, pipeline }: Newcomers): string =>
   lines([
     '',
     `${newcomer} has nothing: no kubeconfig, no key, no right by name. The site's provider knows the rest.`,
-    ...person.flatMap((step) => stepLines(newcomer, step)),
+    ...person.flatMap((step) => (typeof step === 'string' ? step : stepLines(newcomer, step))),
     'A pipeline has the token that its platform signs, and stores no secret:',
     ...pipeline.flatMap((step) => stepLines('job', step)),
   ]);
@@ -88,6 +88,7 @@ const trialLines = ({ environment, addresses }: Place): string[] => [
   '  kubectl get oak,dcet                             what became of the samples',
   '  kubectl --kubeconfig=$PLATFORM get ns            with a key of alice, through the gateway',
   '  kubectl --kubeconfig=$SHOP get ns                with a certificate; kubectl delete vcik ends it',
+  '  echo $DANA_PASSWORD                              what dana types at the provider',
   '  npm run demo -- --verbose                        claims, POST requests, more to try',
   ...addresses.map(({ name, metrics, probe }) => `  ${name.padEnd(9)}${metrics}  ${probe}`),
 ];

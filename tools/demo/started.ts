@@ -33,6 +33,11 @@ export class Started {
     };
   }
 
+  /** Is aborted when all of it ends. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
   async guard(label: string): Promise<Guard> {
     return await this.#keep(Guard.start(label));
   }

@@ -8,6 +8,8 @@ import { requireSuccess } from './cluster.ts';
 
 /** The namespace of the sample project. */
 export const projectNamespace = 'p-demo';
+/** Of the pod in the virtual cluster. */
+export const nodeName = 'node';
 
 /** The platform, and the control plane that plays the virtual cluster of the samples. */
 export interface Planes {
@@ -35,13 +37,13 @@ export async function prepareProject({ platform, virtual }: Planes): Promise<voi
   await secret('sample-clusters', 'staging-kubeconfig', platform.adminKubeconfig);
 }
 
-/** No kubelet is here: the pod says that it runs. */
+/** No one runs it: the pod says that it runs. */
 async function playPod(virtual: ControlPlaneAccess): Promise<void> {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web-0', namespace: 'shop-web' },
-    spec: { containers: [{ name: 'web', image: 'web' }], nodeName: 'node' },
+    spec: { containers: [{ name: 'web', image: 'web' }], nodeName },
   };
   const file = ['-f', '-'];
   await until('the ServiceAccount of the namespace is there', async () => {

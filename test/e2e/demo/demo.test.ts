@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { buildGoProgram } from '../../../lab/go/build-program.ts';
+import { kubeletSource } from '../../../lab/kubelet/kubelet.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { notRun, runOtherwise, sectionsElsewhere } from '../document-runs.ts';
 import { allCommands, commandsOf, isElsewhere, isListed, pages, readPage } from './guides.ts';
 import { Leftovers } from './leftovers.ts';
@@ -13,6 +17,7 @@ import { expectStories, RunningDemo } from './running-demo.ts';
 const demo = new RunningDemo();
 let ended: Promise<number | null>;
 let credentials: readonly string[] = [];
+let hasGo = false;
 
 /** The file that the demo leaves for a shell. */
 function environmentInOutput(): string {
@@ -32,6 +37,15 @@ async function asReader(...commands: string[]): Promise<{ exitCode: number; stde
   const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   const [stderr, exitCode] = await Promise.all([text(child.stderr), exited]);
   return { exitCode, stderr };
+}
+
+/** A shell in the pod that does not end by itself, nor what it started. Resolves to its end. */
+async function stubbornShell(): Promise<{ readonly ended: Promise<unknown> }> {
+  const command = `kubectl --kubeconfig=$SHOP exec web-0 -n shop-web -- sh -c 'trap "" TERM; sleep 7777 & wait'`;
+  const ended = asReader(`${command} || true`);
+  const runs = async () => [...demo.processes().values()].some((line) => line.includes('sleep 7777'));
+  await until('the shell runs', runs);
+  return { ended };
 }
 
 const disabledByStory = ['bob-laptop Disabled', 'bob-staging AccessKeyNotLive'];
@@ -66,13 +80,15 @@ function authenticatorsIn(kubeConfig: string | undefined): string[] {
 
 describe('npm run demo', () => {
   beforeAll(async () => {
+    // The demo does not wait for the first build of all.
+    hasGo = await buildGoProgram(kubeletSource, path.join(demo.folder, 'kubelet'));
     ended = demo.start();
     await demo.untilOutput('Ctrl-C ends it');
   });
   afterAll(async () => await demo.end());
 
   it('tells briefly what newcomers, an ordinary user and an administrator did', () => {
-    expectStories(demo.output);
+    expectStories(demo.output, hasGo);
   });
 
   it('warns of nothing but what the administrator disabled, although its objects came in any order', async () => {
@@ -123,6 +139,7 @@ describe('npm run demo', () => {
   });
 
   it('stays until SIGINT, ends with exit code 0 and leaves nothing; no credential is in its output', async () => {
+    const shell = hasGo ? await stubbornShell() : undefined;
     expect([...demo.processes().values()]).toEqual(
       expect.arrayContaining([
         expect.stringContaining('kube-apiserver'),
@@ -132,6 +149,7 @@ describe('npm run demo', () => {
     );
     demo.interrupt();
     expect(await ended).toBe(0);
+    await shell?.ended;
     demo.expectNothingLeft();
     for (const credential of credentials) expect(demo.output.includes(credential)).toBe(false);
     expect(demo.output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);

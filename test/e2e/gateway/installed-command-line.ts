@@ -83,7 +83,7 @@ export class PersonAtShell {
     return this.#start('latchkey', line.split(' '));
   }
 
-  /** The same at a terminal, which a pipe is not. */
+  /** `latchkey` at a terminal, which a pipe is not. */
   startInTerminal(line: string): Going {
     return this.#start('script', [
       '--quiet',
@@ -93,6 +93,10 @@ export class PersonAtShell {
       `latchkey ${line}`,
       '/dev/null',
     ]);
+  }
+
+  startKubectl(args: readonly string[]): Going {
+    return this.#start('kubectl', args);
   }
 
   #start(program: string, args: readonly string[]): Going {

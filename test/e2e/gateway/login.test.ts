@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Guard } from '../../../lab/controlplane/guard.ts';
+import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { browse } from '../../../lab/provider/browser.ts';
 import { startProvider } from '../../../lab/provider/provider.ts';
 import { TokenIssuer } from '../../../lab/provider/token-issuer.ts';
@@ -14,6 +17,7 @@ import { fourTargets } from './four-targets.ts';
 import { installCommandLine } from './installed-command-line.ts';
 import { untilKnown, untilReached, untilUnknown } from './known-holder.ts';
 import { SeenArguments } from './seen-arguments.ts';
+import { sessionRights } from './session-world.ts';
 
 const [alice, ciShop] = [uniqueName('alice'), uniqueName('ci-shop')];
 const guard = await Guard.start('login');
@@ -21,6 +25,7 @@ const guard = await Guard.start('login');
 const clients = { 'latchkey-cli': 600, 'latchkey-brief': 2 };
 const people = { alice: { preferred_username: alice, groups: ['shop-team', 'lunch'] } };
 const provider = await startProvider(guard, { people, clients });
+const ofAlice = { login: 'alice', password: provider.password };
 const ci = await TokenIssuer.start();
 const baseURL = await chooseBaseURL();
 const trusted = [
@@ -86,7 +91,7 @@ describe('a person who has nothing', () => {
     const login = person.startInTerminal(`login --device ${place}`);
     const { page, code } = await shownCode(login);
     expect(page).toBe(`${provider.issuer}/device`);
-    await browse(page, provider.ca, { login: 'alice', code });
+    await browse(page, provider.ca, { ...ofAlice, code });
     expect([await login.code, login.said()]).toEqual([
       0,
       expect.stringContaining(`You are ${alice} at ${baseURL}`),
@@ -131,11 +136,50 @@ describe('a person who has nothing', () => {
   });
 });
 
+describe('a shell that is opened with the kubeconfig of a login', async () => {
+  const inside = await sharedVirtualCluster();
+  await giveRight(inside.admin, alice, sessionRights);
+  const kubelet = await startKubelet(guard, inside.plane);
+  const pod = await makePod(inside.admin, kubelet);
+  type Person = ReturnType<typeof newPerson>;
+
+  it.each<[string, string, (person: Person) => ReturnType<Person['latchkey']>]>([
+    ['logs out', '', async (person) => await person.latchkey('logout')],
+    [
+      'loses a key that its finder revokes',
+      ' --child-ttl 1h',
+      async (person) => await newPerson('honest').latchkey(`revoke ${place}`, { input: person.sessionKey() }),
+    ],
+  ])('runs, and is cut within a second when the person %s', async (what, flag, end) => {
+    const person = newPerson(what.replaceAll(' ', '-'));
+    const login = person.start(`login --device ${place}`);
+    const { page, code } = await shownCode(login);
+    await browse(page, provider.ca, { ...ofAlice, code });
+    expect(await login.code, login.said()).toBe(0);
+    await untilReached(gateway, person.sessionKey(), paths['virtual cluster']);
+    await person.latchkey(`kubeconfig ${virtualCluster} --merge${flag}`);
+    const name = uniqueName('shell');
+    const endless = `: ${name}; while echo running; do sleep 0.05; done`;
+    const shell = person.startKubectl(['exec', pod, '--', 'sh', '-c', endless]);
+    await until('it runs', async () => shell.said().includes('running'), { seen: shell.said });
+    const cut = shell.code.then((exitCode) => ({ exitCode, at: performance.now() }));
+    expect(await end(person)).toMatchObject({ code: 0 });
+    const told = performance.now();
+    const { exitCode, at } = await cut;
+    expect(exitCode).toBe(1);
+    expect(at - told).toBeLessThan(1_000);
+    expect(shell.said()).toMatch(/close 1008 \(policy violation\): the (?:parent of the )?credential/);
+    await until('its command has ended', async () =>
+      (await kubelet.ended()).some((command) => command.includes(`${name};`)),
+    );
+  });
+});
+
 describe('a login with a browser', () => {
   it('comes back to the command, which has no terminal', async () => {
     const person = newPerson('with-a-browser');
     const login = person.start(`login ${place}`);
-    const last = await browse(await person.openedPage(), provider.ca, { login: 'alice' });
+    const last = await browse(await person.openedPage(), provider.ca, { ...ofAlice });
     expect(last).toMatchObject({ status: 200, text: expect.stringContaining('go on in the terminal') });
     expect(await login.code, login.said()).toBe(0);
     expect(login.said()).toMatch(/^Log in at https:\S+\nNo browser here\? .*\nYou are .*\n$/);
@@ -156,10 +200,10 @@ describe('a code', () => {
     const refused = denied.start(`login --device ${place}`);
     const slow = late.start(`login --device --client-id latchkey-brief ${place}`);
     const { page, code } = await shownCode(mistyped);
-    const answer = await browse(page, provider.ca, { login: 'alice', code: 'AAAA-AAAA' });
+    const answer = await browse(page, provider.ca, { ...ofAlice, code: 'AAAA-AAAA' });
     expect(answer.text).toContain('incorrect');
     const other = await shownCode(refused);
-    await browse(other.page, provider.ca, { login: 'alice', code: other.code, refuses: true });
+    await browse(other.page, provider.ca, { ...ofAlice, code: other.code, refuses: true });
     expect([await refused.code, refused.said()]).toEqual([
       4,
       expect.stringContaining('the login was refused at the provider'),
@@ -169,7 +213,7 @@ describe('a code', () => {
       expect.stringContaining('no one typed the code in time'),
     ]);
     // The first one still waits.
-    await browse(page, provider.ca, { login: 'alice', code });
+    await browse(page, provider.ca, { ...ofAlice, code });
     expect(await mistyped.code, mistyped.said()).toBe(0);
     expect((await wrong.latchkey('logout')).code).toBe(0);
   });
