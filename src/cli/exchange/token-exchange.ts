@@ -1,5 +1,4 @@
 import { asText, defined } from '../../api/json.ts';
-import type { Obtained } from '../credential/renewal.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { Failure } from '../shared/failure.ts';
 import { readExchangeAnswer } from './oauth.ts';
@@ -12,13 +11,19 @@ export interface Subject {
   readonly trust?: string;
 }
 
+interface ExchangedKey {
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly end?: number;
+}
+
 /** Exchanges a token for a key, by RFC 8693. Throws a Failure. */
 export async function exchangeToken(
   gateway: Platform,
   { token, type, trust }: Subject,
   now: () => number,
   timeoutMs = 20_000,
-): Promise<Obtained> {
+): Promise<ExchangedKey> {
   const form = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: token,
