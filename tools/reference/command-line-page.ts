@@ -32,7 +32,7 @@ export function commandLinePage(): string {
     '## Install',
     'It is one file that needs Node 22.15 or newer. A release has it as a package, which gives you `latchkey` and `kubectl latchkey`:',
     `\`\`\`sh\nnpm install --global ./latchkey-cli-${version}.tgz\n\`\`\``,
-    'From the sources, `npm run bundle` writes `dist/latchkey-cli.cjs`.',
+    'From the sources, `npm run bundle` writes `dist/latchkey-cli.cjs`. On a machine without Node you need a single executable: `npm run executable` writes `dist/latchkey`, of about 120 MB, for the system that it runs on. It is tested on Linux.',
     'If your kuberc has `credentialPluginPolicy: Allowlist`, add this entry:',
     '```yaml\ncredentialPluginAllowlist:\n  - name: latchkey\n```',
     '## Keys stay secret',
