@@ -76,7 +76,7 @@ export async function inviteNewcomers(platform: ControlPlaneAccess, { pipelines 
   requireSuccess(made, `creating the key ${pipelineKey}`);
 }
 
-/** What newcomers meet. */
+/** The parts of the demo that newcomers meet. */
 export interface Site {
   readonly platform: ControlPlaneAccess;
   readonly gateway: DemoGateway;
