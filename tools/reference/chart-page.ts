@@ -1,3 +1,4 @@
+import { version } from '../../src/version.ts';
 import { allChartValues } from '../chart/chart.ts';
 import { code, page, table } from './markdown.ts';
 
@@ -11,6 +12,8 @@ export function chartPage(): string {
       ['Value', 'Default', 'Meaning'],
       values.map(({ path, default: preset, about }) => [code(path), code(JSON.stringify(preset)), about]),
     ),
+    '## From a registry',
+    `If your organisation [published the chart](../internal/release.md), give its address and version in place of the folder: \`helm install latchkey oci://registry.example.com/charts/latchkey --version ${version}\` and the same values. \`helm show values\`, \`helm pull\` and \`helm upgrade\` take it too.`,
     '## Beyond the values',
     'The chart and `config/default` hold the same objects. For anything else, use an overlay of kustomize over the chart, or over `config/default`.',
     '`helm uninstall` leaves namespaces, kinds, policies and the site policy. They carry `helm.sh/resource-policy: keep`. Credentials stay, and all of them are refused. Install again with the same release name and namespace, and Helm takes them over. From an installation with kustomize, `helm install --take-ownership` does so.',

@@ -39,6 +39,7 @@ const publishing = (next: string): string =>
     `  docker buildx build --provenance=mode=max --sbom=true --build-arg REVISION=$(git rev-parse HEAD) -t registry.example.com/latchkey:${next} --push .`,
     `  cosign sign registry.example.com/latchkey:${next}`,
     `  helm push ${folder}/latchkey-${next}.tgz oci://registry.example.com/charts`,
+    `  cosign sign registry.example.com/charts/latchkey:${next}`,
     `  npm publish ${folder}/latchkey-cli-${next}.tgz`,
     `  cosign sign-blob --bundle ${folder}/SHA256SUMS.sigstore.json ${folder}/SHA256SUMS`,
   ].join('\n');

@@ -1,24 +1,40 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { Guard } from '../../../lab/controlplane/guard.ts';
 import { configFolder } from '../../../lab/operator/kustomization.ts';
+import { version } from '../../../src/version.ts';
 import { renderKustomization } from '../../../tools/install/kustomization.ts';
 import { readDocument, sectionOf } from '../../../tools/reference/document.ts';
+import { packedChart } from '../../../tools/release/artifacts.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
+import { startRegistry } from '../../clients/registry.ts';
 import type { Rendered } from '../../integration/config/render.ts';
 import { chartFolder, inOrder, required, template, withoutForm } from './chart.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-chart-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const guard = await Guard.start('registry');
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await guard.stop();
+});
 
 const kindsOf = (objects: readonly Rendered[]) => new Set(objects.map(({ kind }) => kind));
 
-describe.each(['v3', 'v4'] as const)('Helm %s', (version) => {
+/** The release as people get it. */
+const published = path.join(folder, `latchkey-${version}.tgz`);
+let charts: string;
+beforeAll(async () => {
+  writeFileSync(published, packedChart());
+  charts = `oci://${await startRegistry(guard)}/charts`;
+}, buildTimeoutMs);
+
+describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
   let helm: Helm;
   beforeAll(async () => {
-    helm = await Helm.build(version, folder);
+    helm = await Helm.build(major, folder);
   }, buildTimeoutMs);
 
   it('finds nothing wrong with the chart', async () => {
@@ -33,6 +49,25 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (version) => {
     const made = await template(helm);
     expect(made.length).toBeGreaterThan(80);
     expect(inOrder(made).map(withoutForm)).toEqual(inOrder(shipped).map(withoutForm));
+  });
+
+  it('pushes the chart of a release to a registry, pulls the same bytes, and renders it from there', async () => {
+    const noTLS = '--plain-http';
+    const destination = path.join(folder, major);
+    mkdirSync(destination);
+    const one = [`${charts}/latchkey`, `--version=${version}`, noTLS];
+    await helm.ok('/dev/null', ['push', published, charts, noTLS]);
+    await helm.ok('/dev/null', ['pull', ...one, `--destination=${destination}`]);
+    const pulled = readFileSync(path.join(destination, path.basename(published)));
+    expect(pulled.equals(readFileSync(published))).toBe(true);
+    const values = [...required, '--kube-version=1.36.3'];
+    const rendered = await helm.ok('/dev/null', ['template', 'latchkey', ...one, ...values]);
+    // Helm 4 says in front of it what it has pulled.
+    expect(rendered.slice(rendered.indexOf('---\n'))).toBe(
+      await helm.ok('/dev/null', ['template', 'latchkey', chartFolder, ...values]),
+    );
+    const unknown = await helm.run('/dev/null', ['pull', `${charts}/latchkey`, '--version=9.9.9', noTLS]);
+    expect(unknown.exitCode).not.toBe(0);
   });
 });
 
