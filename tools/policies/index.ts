@@ -5,7 +5,6 @@ import { keptFields } from './definitions/kept-fields.ts';
 import { keyDelivery } from './definitions/key-delivery.ts';
 import { lastApplied } from './definitions/last-applied.ts';
 import { objectSize } from './definitions/object-size.ts';
-import { origin } from './definitions/origin.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
 import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
 import { requester } from './definitions/requester.ts';
@@ -24,7 +23,6 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   requester: [requester],
   'requester-integrity': [requesterIntegrity],
   'kept-fields': [keptFields],
-  origin: [origin],
   'last-applied': [lastApplied],
   status: [status],
   'dry-run-delete': [dryRunDelete],

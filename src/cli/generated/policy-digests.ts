@@ -4,14 +4,12 @@ export const policyVersion = 9;
 
 /** Of the spec of every policy and binding of `config/admission`. */
 export const policyDigests: Readonly<Record<string, string>> = {
-  'MutatingAdmissionPolicy/latchkey-requester': '3403cab1268bec2c',
+  'MutatingAdmissionPolicy/latchkey-requester': '66bdb259d0f876a5',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
   'ValidatingAdmissionPolicy/latchkey-requester-integrity': '8fc72323af9a2bb3',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
-  'MutatingAdmissionPolicy/latchkey-kept-fields': '31e35708011fa309',
+  'MutatingAdmissionPolicy/latchkey-kept-fields': '298d6513da0f33e5',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
-  'MutatingAdmissionPolicy/latchkey-origin': '6d207f7cb5af4e48',
-  'MutatingAdmissionPolicyBinding/latchkey-origin': '4a49b4a901d065b6',
   'ValidatingAdmissionPolicy/latchkey-last-applied': '86adc122e4491abd',
   'ValidatingAdmissionPolicyBinding/latchkey-last-applied': '8f90e6c152732bca',
   'ValidatingAdmissionPolicy/latchkey-status': '769f15457e0908d1',

@@ -1,3 +1,4 @@
+import { isOriginSent } from '../origin.ts';
 import { mutating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
@@ -6,6 +7,19 @@ const leftOut = (field: string): string => cel`has(oldObject.spec.${field}) && !
 
 const keptAsItWas = (field: string): string =>
   `[JSONPatch{op: 'add', path: '/spec/${field}', value: oldObject.spec.${field}}]`;
+
+const originIn = (version: string): string =>
+  cel`${version}.metadata.?annotations[?'management.platform.sh/origin']`;
+
+const origin = cel`
+  (${originIn('oldObject')} == optional.of('restored') && ${isOriginSent}
+    && object.spec.?key.orValue('') == oldObject.spec.?key.orValue('') ? 'restored' : 'created')
+`;
+
+/** An object of an earlier release has none, and a stranger who disables it may add nothing. */
+const originIsOther = cel`
+  (${originIn('oldObject')}.hasValue() && ${originIn('object')} != optional.of(${origin}))
+`;
 
 export const keptFields = mutating({
   name: 'latchkey-kept-fields',
@@ -22,6 +36,10 @@ export const keptFields = mutating({
     key is not kept. spec.secretRef stays until there is another, or a key. spec.allowedNamespaces stays until there is
     another list, perhaps an empty one.
 
+    The mark of a restored key (requester.yaml) stays too, or the second apply of a backup would do what the first was refused. Somebody
+    who wants just that takes the annotation off, or sets another spec.key: then the object is as a new one.
+    A sync with Replace=true does so too, because Git says which keys there are.
+
     No policy can tell leaving out from taking away: a patch that sets a field to null arrives as an update without it.
   `,
   operations: ['UPDATE'],
@@ -33,6 +51,7 @@ export const keptFields = mutating({
     'something-may-be-missing': cel`
       (oldObject.?status.?keySource.orValue('') == 'Generated' && oldObject.spec.?key.orValue('') != '')
         || (${leftOut('disabled')}) || (${leftOut('secretRef')}) || (${leftOut('allowedNamespaces')})
+        || ${originIsOther}
     `,
   },
   variables: {
@@ -54,6 +73,10 @@ export const keptFields = mutating({
           : [])
         + (${leftOut('secretRef')} && variables.key == '' ? ${keptAsItWas('secretRef')} : [])
         + (${leftOut('allowedNamespaces')} ? ${keptAsItWas('allowedNamespaces')} : [])
+        + (!${originIsOther}
+          ? []
+          : (has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}])
+            + [JSONPatch{op: 'add', path: '/metadata/annotations/management.platform.sh~1origin', value: ${origin}}])
     `,
   ],
 });

@@ -6,6 +6,7 @@ import {
   list,
   requesterGroupsText,
 } from '../fragments.ts';
+import { isOriginSent } from '../origin.ts';
 import { mutating } from '../policy.ts';
 import {
   kappChanged,
@@ -35,6 +36,14 @@ const identityMissing = cel`
     && (request.operation == 'CREATE'
       ? !has(object.spec.accessKey) && ${nameable}
       : type(oldObject.?spec.orValue('')) == map && ${identities}.exists(f, oldObject.spec[?f].orValue('') != ''))
+`;
+
+const newOrigin = cel`
+  (${isOriginSent}
+    && (type(object.?spec.orValue('')) == map ? object.spec.?key.orValue('') : '') != '' ? 'restored' : 'created')
+`;
+const originIsOther = cel`
+  (request.resource.resource == 'ownedaccesskeys' && ${annotation('origin')} != optional.of(${newOrigin}))
 `;
 
 export const requester = mutating({
@@ -73,6 +82,11 @@ export const requester = mutating({
     \`kubectl get -o yaml\` printed). Hashes stay. kubectl compares the presence of fields with this annotation, not values, so
     applying the same manifest again changes nothing. A text that cannot be cleaned is removed; kubectl writes a new one.
 
+    The origin: every new access key gets the mark \`created\`. No manifest has it, but a backup does. So a new object that brings it along
+    is a copy or was restored: it gets the mark \`restored\`, and the operator refuses the key in it. Otherwise a key that was deleted or
+    had ended would live again, with a new life. The record of field managers tells what the client sent, also at the second turn
+    of this policy, when its own mark is there. A copy without a key is none: the operator makes one that no one had before.
+
     One policy for all, because each that changes an object costs the API server as much as ten that judge one, and each asks all
     others again.
   `,
@@ -88,6 +102,7 @@ export const requester = mutating({
             || ${annotation('requester-groups')} != optional.of(${requesterGroupsText})
             || ${annotation('changed-by')}.hasValue() || ${annotation('changed-by-groups')}.hasValue()
             || ${annotation('changed-beyond-limits')}.hasValue()
+            || ${originIsOther}
           : ${list(stampNames)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
         || (${mayStampAgain})
         || ${finalizerMissing}
@@ -128,6 +143,9 @@ export const requester = mutating({
           + ['changed-by', 'changed-by-groups', 'changed-beyond-limits']
             .filter(n, object.metadata.?annotations[?'management.platform.sh/' + n].hasValue())
             .map(n, JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1' + n})
+          + (${originIsOther}
+            ? [JSONPatch{op: 'add', path: '/metadata/annotations/management.platform.sh~1origin', value: ${newOrigin}}]
+            : [])
         : (!has(object.metadata.annotations) && ${list(stampNames)}.exists(n, ${wantedStamp('n')}.hasValue())
             ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]
             : [])
