@@ -8,7 +8,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
   'ValidatingAdmissionPolicy/latchkey-requester-integrity': '8fc72323af9a2bb3',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
-  'MutatingAdmissionPolicy/latchkey-kept-fields': '298d6513da0f33e5',
+  'MutatingAdmissionPolicy/latchkey-kept-fields': 'd141e62a8f2b1809',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
   'ValidatingAdmissionPolicy/latchkey-last-applied': '86adc122e4491abd',
   'ValidatingAdmissionPolicyBinding/latchkey-last-applied': '8f90e6c152732bca',

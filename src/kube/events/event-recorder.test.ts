@@ -264,6 +264,16 @@ describe('failures', () => {
     expect([api.sent.length, dropped]).toEqual([0, 2]);
   });
 
+  it('tells once that a repetition is refused for good, and tries no more', async () => {
+    recorder.record(event());
+    await settled();
+    recorder.record(event());
+    api.refusals.push(...Array.from({ length: 5 }, () => kubeErrorFromStatus(action, 403, undefined)));
+    await clock.advanceAsync(60_000, 500);
+    await settled();
+    expect([api.refusals.length, dropped]).toEqual([4, 1]);
+  });
+
   it('does not repeat what is refused for good', async () => {
     api.refusals.push(kubeErrorFromStatus(action, 403, undefined));
     recorder.record(event('a'));

@@ -227,11 +227,14 @@ export class EventRecorder {
   }
 
   #drop(entry: Entry): void {
+    const lost = unsentOf(entry);
     this.#forget(entry);
-    for (let lost = unsentOf(entry); lost > 0; lost--) this.#options.onDropped?.();
+    for (let n = 0; n < lost; n++) this.#options.onDropped?.();
   }
 
   #forget(entry: Entry): void {
+    // No one is told of it any more.
+    entry.sent = entry.count;
     this.#waiting.delete(entry);
     this.#untaken.delete(entry);
     this.#series.delete(seriesKey(entry.input));

@@ -11,8 +11,10 @@ const keptAsItWas = (field: string): string =>
 const originIn = (version: string): string =>
   cel`${version}.metadata.?annotations[?'management.platform.sh/origin']`;
 
+/** Unchanged, it stays whatever managedFields say: Velero puts those of the backup there once the object is made. */
 const origin = cel`
-  (${originIn('oldObject')} == optional.of('restored') && ${isOriginSent}
+  (${originIn('oldObject')} == optional.of('restored')
+    && (${originIn('object')} == optional.of('restored') || ${isOriginSent})
     && object.spec.?key.orValue('') == oldObject.spec.?key.orValue('') ? 'restored' : 'created')
 `;
 

@@ -124,7 +124,11 @@ export function withNewKey(object: JsonObject, random: (bytes: number) => Uint8A
   if (parseSpecKey(spec['key']) !== undefined || !isLeftOut(spec['secretRef'])) return withHashedKey(object);
   if (isSet(spec['exchange'])) return { object };
   const plain = generateAccessKey(random(accessKeyBytes));
-  return { object: { ...object, spec: { ...spec, key: `sha256:${credentialHash(plain)}` } }, plain };
+  // No one had this key before, so a copy of another manifest is no restored one.
+  const metadata = asObject(object['metadata']);
+  const annotations = without(asObject(metadata['annotations']), [names.origin]);
+  const key = `sha256:${credentialHash(plain)}`;
+  return { object: { ...object, metadata: { ...metadata, annotations }, spec: { ...spec, key } }, plain };
 }
 
 /** Who asks, as the API server gets to know it. */
