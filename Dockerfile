@@ -32,6 +32,7 @@ COPY LICENSE /licenses/LICENSE
 COPY --from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES
 COPY --from=build /build/dist/latchkey.mjs /latchkey.mjs
 COPY --from=build /build/dist/yaml-worker.mjs /yaml-worker.mjs
+COPY --from=build /build/dist/latchkey-cli.cjs /latchkey-cli.cjs
 # A number, because the kubelet cannot see that a name is not root. Nothing is written: the root file system may be read-only.
 USER 65532:65532
 EXPOSE 8443 8080 8081

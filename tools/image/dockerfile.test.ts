@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { labelsOf, parseDockerfile, type Stage, textsOf } from './dockerfile.ts';
 
 const run = promisify(execFile);
@@ -72,6 +73,7 @@ describe('the Dockerfile', () => {
       '--from=build /build/dist/THIRD_PARTY_LICENSES /licenses/THIRD_PARTY_LICENSES',
       '--from=build /build/dist/latchkey.mjs /latchkey.mjs',
       '--from=build /build/dist/yaml-worker.mjs /yaml-worker.mjs',
+      '--from=build /build/dist/latchkey-cli.cjs /latchkey-cli.cjs',
     ]);
   });
 
@@ -106,6 +108,14 @@ describe('the Dockerfile', () => {
   );
 });
 
+/** From the page about platforms. */
+function checkJob() {
+  const manifests = [...read('docs/reference/platforms.md').matchAll(/^```yaml\n(.*?)^```/gms)].map(
+    ([, text = '']) => parse(text),
+  );
+  return manifests.find(({ kind }) => kind === 'Job');
+}
+
 describe('what the stages run', () => {
   it('makes a bundle from what the build stage copies, which starts as the image does', async () => {
     const context = temporaryFolder();
@@ -134,8 +144,21 @@ describe('what the stages run', () => {
     const resolved = [...found.stdout.matchAll(/^\t(\S+) => (\S+)/gm)];
     expect(resolved.length).toBeGreaterThan(4);
     for (const [, name, file] of resolved) expect([name, file?.startsWith(shipped)]).toEqual([name, true]);
-    const program = [process.execPath, path.join(shipped, 'latchkey.mjs'), 'version'];
-    const { stdout } = await run(loader, [...loading, ...program], { cwd: '/', env: {} });
-    expect(stdout).toContain(`latchkey ${manifest.version} `);
+    const start = async (file: string, ...args: string[]) =>
+      await run(loader, [...loading, process.execPath, path.join(shipped, file), ...args], {
+        ...{ cwd: '/', env: {} },
+      }).catch((error) => error);
+    expect((await start('latchkey.mjs', 'version')).stdout).toContain(`latchkey ${manifest.version} `);
+
+    const { command, args, image: of } = checkJob().spec.template.spec.containers[0];
+    expect(of).toMatch(new RegExp(`/latchkey:${manifest.version}$`));
+    const [node, program] = command;
+    expect(node).toBe('/usr/local/bin/node');
+    const nowhere = args.map((arg: string) => arg.replace('latchkey.example.com', '127.0.0.1:9'));
+    const { code, stdout } = await start(program, ...nowhere);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^FAILED {3}base URL: nothing listens at 127\.0\.0\.1:9/),
+    ]);
   }, 60_000);
 });

@@ -20,6 +20,10 @@ const places: readonly Place[] = [
   { file: 'config/gateway/kustomization.yaml', texts: ['newTag: VERSION\n'] },
   { file: 'Dockerfile', texts: ['org.opencontainers.image.version="VERSION"'] },
   { file: 'docs/guide/install.md', texts: ['latchkey:VERSION .`', 'newTag: VERSION\n'] },
+  {
+    file: 'docs/reference/platforms.md',
+    texts: ['latchkey:VERSION\n', 'build -t latchkey:VERSION ', 'docker-image latchkey:VERSION '],
+  },
 ];
 
 export interface Release {
