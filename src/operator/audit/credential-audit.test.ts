@@ -80,6 +80,7 @@ describe('the operator', () => {
     const audit = new CredentialAudit({ sink, clock });
     audit.assertOpen();
     audit.report(record, [event('Issue', reasons.issued)], () => parent);
+    clock.advance(100);
     await tried.promise;
     clock.advance(6_000);
     expect(() => audit.assertOpen()).toThrow(expect.objectContaining({ code: 'ERR_AUDIT_UNAVAILABLE' }));
