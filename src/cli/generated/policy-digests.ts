@@ -4,7 +4,7 @@ export const policyVersion = 9;
 
 /** Of the spec of every policy and binding of `config/admission`. */
 export const policyDigests: Readonly<Record<string, string>> = {
-  'MutatingAdmissionPolicy/latchkey-requester': '66bdb259d0f876a5',
+  'MutatingAdmissionPolicy/latchkey-requester': '55e4436d37835454',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
   'ValidatingAdmissionPolicy/latchkey-requester-integrity': '8fc72323af9a2bb3',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',

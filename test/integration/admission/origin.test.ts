@@ -7,6 +7,7 @@ import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, read } from './world.ts';
 
 const key = 'suppliedsuppliedsupplied';
+const exchange = { tokens: [{ issuer: 'https://ci.example.com', claims: { sub: 'shop' } }] };
 const originOf = ({ metadata }: TestObject) => metadata.annotations?.[annotations.origin];
 
 describe('where a key comes from', async () => {
@@ -24,6 +25,7 @@ describe('where a key comes from', async () => {
     ['one from a backup of what was restored', { key }, 'restored', 'restored'],
     ['a copy with any other text there', { key: `sha256:${'a'.repeat(64)}` }, '', 'restored'],
     ['a copy without a key', {}, 'created', 'created'],
+    ['a trust from a backup', { exchange }, 'created', 'restored'],
   ])('is a mark of %s', async (_, spec, sent, expected) => {
     expect(originOf(await made(spec, sent))).toBe(expected);
   });
@@ -55,6 +57,14 @@ describe('where a key comes from', async () => {
       };
       expect(await originAfter(stored, change)).toBe('created');
     });
+  });
+
+  it('a restored key keeps its mark when a tool puts the managedFields of the backup there, as Velero does', async () => {
+    const stored = await made({ key }, 'created');
+    const path = pathOf(ownedAccessKeys, stored.metadata.name);
+    const body = { metadata: { managedFields: [{}] } };
+    const answer = await world.alice.send('PATCH', path, { body, contentType: contentTypes.mergePatch });
+    expect(originOf(expectOk(answer))).toBe('restored');
   });
 
   it.each<[string, string | undefined]>([

@@ -40,7 +40,8 @@ const identityMissing = cel`
 
 const newOrigin = cel`
   (${isOriginSent}
-    && (type(object.?spec.orValue('')) == map ? object.spec.?key.orValue('') : '') != '' ? 'restored' : 'created')
+    && type(object.?spec.orValue('')) == map && (object.spec.?key.orValue('') != '' || has(object.spec.exchange))
+      ? 'restored' : 'created')
 `;
 const originIsOther = cel`
   (request.resource.resource == 'ownedaccesskeys' && ${annotation('origin')} != optional.of(${newOrigin}))
@@ -85,7 +86,8 @@ export const requester = mutating({
     The origin: every new access key gets the mark \`created\`. No manifest has it, but a backup does. So a new object that brings it along
     is a copy or was restored: it gets the mark \`restored\`, and the operator refuses the key in it. Otherwise a key that was deleted or
     had ended would live again, with a new life. The record of field managers tells what the client sent, also at the second turn
-    of this policy, when its own mark is there. A copy without a key is none: the operator makes one that no one had before.
+    of this policy, when its own mark is there. A copy with neither a key nor an exchange is none: the operator makes a key that no one had
+    before.
 
     One policy for all, because each that changes an object costs the API server as much as ten that judge one, and each asks all
     others again.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { liveRecord } from '../../../../test/builders/credential-object.ts';
 import { verdictFor } from '../../../../test/builders/gateway-stage.ts';
 import { asObject } from '../../../api/json.ts';
-import { apiVersion } from '../../../api/names.ts';
+import { annotations, apiVersion } from '../../../api/names.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { Refusal } from '../shared/reply.ts';
 import type { OwnRequest } from './request.ts';
@@ -99,6 +99,13 @@ describe('the key of an object that is sent', () => {
     const made = withNewKey({ spec: { key: '' } }, random);
     expect(made.plain).toMatch(/^lk_/);
     expect(asObject(made.object['spec'])['key']).toBe(`sha256:${credentialHash(made.plain ?? '')}`);
+    const copied = {
+      metadata: { name: 'a', annotations: { note: 'kept', [annotations.origin]: 'created' } },
+    };
+    expect(withNewKey(copied, random).object['metadata']).toEqual({
+      name: 'a',
+      annotations: { note: 'kept' },
+    });
     const inSecret = { spec: { secretRef: { namespace: 'a', name: 'b' } } };
     expect(withNewKey(inSecret, random)).toEqual({ object: inSecret });
   });

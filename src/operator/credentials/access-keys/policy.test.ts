@@ -392,6 +392,13 @@ describe('the policy for a key that several objects claim', () => {
       expect(ready.message).toContain('kubectl annotate oak/again management.platform.sh/origin-');
     });
 
+    it('is refused too where it is a trust, which has no key', () => {
+      const exchange = { tokens: [{ issuer: 'https://ci.example.com', claims: { sub: 'shop' } }] };
+      const reasonOf = (origin: string) =>
+        settled(key({ ...madeBy(origin), spec: { user: 'alice', exchange } })).desired.ready.reason;
+      expect([reasonOf('restored'), reasonOf('created')]).toEqual(['RestoredCredential', 'Issued']);
+    });
+
     it('is accepted where its object was made new', () => {
       expect(settled(key(madeBy('created'))).desired.ready.reason).toBe('Issued');
     });

@@ -111,7 +111,8 @@ function keyRefusal(input: KeyInput, lineage: Lineage): CredentialRefusal | unde
 
 function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | undefined {
   const { specKey, status } = record;
-  if (specKey === undefined) return undefined;
+  if (specKey === undefined)
+    return record.isRestored && record.exchange !== undefined ? restored(record) : undefined;
   if (!specKey.wellFormed) {
     return { reason: reasons.malformedKey, message: malformed, final: true };
   }
@@ -125,9 +126,9 @@ function specKeyProblem({ record, claimants }: KeyInput): CredentialRefusal | un
   return duplicate(hash, held ? messages.later : messages.simultaneous);
 }
 
-const restored = ({ name }: CredentialRecord): CredentialRefusal => ({
+const restored = ({ name, exchange }: CredentialRecord): CredentialRefusal => ({
   reason: reasons.restoredCredential,
-  message: `This object is a copy or comes from a backup, and its key may have been deleted or have ended since: set another spec.key, or let this one work again: kubectl annotate oak/${name} ${annotations.origin}-`,
+  message: `This object is a copy or comes from a backup, and its key may have been deleted or have ended since: ${exchange === undefined ? 'set another spec.key, or let this one' : 'make it new from its manifest, or let it'} work again: kubectl annotate oak/${name} ${annotations.origin}-`,
   final: true,
 });
 
