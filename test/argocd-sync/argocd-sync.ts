@@ -14,6 +14,8 @@ export interface Operation {
   readonly patienceSeconds?: number;
   /** Whether it is terminated then, as `argocd app terminate-op` does. */
   readonly terminate?: boolean;
+  /** True: the Application of these manifests is deleted, in place of a sync. */
+  readonly cascade?: boolean;
 }
 
 export interface Outcome {
@@ -24,6 +26,8 @@ export interface Outcome {
     readonly name: string;
     readonly status: string;
     readonly message: string;
+    /** Empty where Argo CD has no check for the kind. */
+    readonly health: string;
   }[];
 }
 

@@ -42,6 +42,8 @@ type order struct {
 	PatienceS float64           `json:"patienceSeconds"`
 	// What has not ended when patience has is terminated.
 	Terminate bool `json:"terminate"`
+	// The Application is deleted, and its objects with it.
+	Cascade bool `json:"cascade"`
 }
 
 type outcome struct {
@@ -55,6 +57,8 @@ type result struct {
 	Name    string `json:"name"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
+	// Empty where Argo CD has no check for the kind.
+	Health string `json:"health"`
 }
 
 func main() {
@@ -78,7 +82,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	found, err := target.operate(asked)
+	operation := target.operate
+	if asked.Cascade {
+		operation = target.cascade
+	}
+	found, err := operation(asked)
 	if err != nil {
 		return err
 	}
@@ -156,7 +164,7 @@ func (c *cluster) operate(asked order) (*outcome, error) {
 		cleanUp()
 		phase, message, results = step.GetState()
 		if phase.Completed() || isOver {
-			return report(phase, message, results), nil
+			return c.report(asked, phase, message, results)
 		}
 	}
 }
@@ -192,14 +200,4 @@ func (c *cluster) get(object *unstructured.Unstructured) (*unstructured.Unstruct
 		return nil, nil
 	}
 	return found, err
-}
-
-func report(phase common.OperationPhase, message string, results []common.ResourceSyncResult) *outcome {
-	list := make([]result, 0, len(results))
-	for _, found := range results {
-		list = append(list, result{
-			Kind: found.ResourceKey.Kind, Name: found.ResourceKey.Name, Status: string(found.Status), Message: found.Message,
-		})
-	}
-	return &outcome{Phase: string(phase), Message: message, Results: list}
 }

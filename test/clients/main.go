@@ -3,7 +3,7 @@
 //	clients calls <kubeconfig> <namespace> <name>
 //	clients controller <kubeconfig> <namespace> <name>
 //	clients flux <kubeconfig> <namespace> < manifests
-//	clients health <kubeconfig> < manifests
+//	clients health|apply|prune|drift <kubeconfig> < manifests
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("usage: clients calls|controller|flux|health <kubeconfig> [namespace] [name]")
+		return fmt.Errorf("usage: clients calls|controller|flux|health|apply|prune|drift <kubeconfig> [namespace] [name]")
 	}
 	config, err := configOf(args[1])
 	if err != nil {
@@ -45,8 +45,8 @@ func run(args []string) error {
 		return controller(ctx, config, args[2], args[3])
 	case args[0] == "flux" && len(args) == 3:
 		return flux(ctx, config, args[2])
-	case args[0] == "health" && len(args) == 2:
-		return health(ctx, config)
+	case len(args) == 2:
+		return kustomization(ctx, config, args[0])
 	}
 	return fmt.Errorf("unknown arguments %q", args)
 }

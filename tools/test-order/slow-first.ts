@@ -13,6 +13,7 @@ const slow = [
   'test/outages/install/helm-release',
   'test/outages/ill/minutes',
   'test/outages/clients/real-clients',
+  'test/outages/install/controllers',
   'test/outages/rights/second-look',
   'test/outages/gateway/cut-off-server',
   'test/e2e/demo/demo',

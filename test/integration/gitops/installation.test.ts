@@ -36,6 +36,18 @@ describe('the sync waves of config/default', async () => {
   });
 });
 
+describe('the marks of config/default against deletion', async () => {
+  const objects = await render(plane, 'default');
+  const isMarked = ({ metadata: { annotations = {} } }: Rendered): boolean =>
+    annotations['argocd.argoproj.io/sync-options'] === 'Delete=false' &&
+    annotations['kustomize.toolkit.fluxcd.io/prune'] === 'disabled';
+
+  it('are on namespaces, kinds and policies, and on no program or right', () => {
+    const outlives = /^Namespace$|^CustomResourceDefinition$|AdmissionPolicy(Binding)?$/;
+    expect(objects.filter(isMarked)).toEqual(objects.filter(({ kind }) => outlives.test(kind)));
+  });
+});
+
 describe('the health checks in an installation of Argo CD', () => {
   const kinds = [
     'Cluster',
