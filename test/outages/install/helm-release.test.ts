@@ -16,7 +16,11 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { Helm } from '../../clients/helm.ts';
+import { version } from '../../../src/version.ts';
+import { packedChart } from '../../../tools/release/artifacts.ts';
+import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
+import { LibraryClients } from '../../clients/library-clients.ts';
+import { startRegistry } from '../../clients/registry.ts';
 import { isCommand, stepsOf } from '../../e2e/document-steps.ts';
 import { untilKnown, untilUnknown } from '../../e2e/gateway/known-holder.ts';
 import { chartFolder, required } from './chart.ts';
@@ -190,6 +194,22 @@ describe('a release of Helm', () => {
     await untilKnown(gateway, await newKey());
   });
 
+  it(
+    'has no drift in the eyes of helm-controller, which finds what someone changed',
+    async () => {
+      const flux = await LibraryClients.build(guard.folder);
+      const manifests = await helm.ok(plane.adminKubeconfig, ['get', 'manifest', 'latchkey', ...place]);
+      const drift = async () => await flux.run(['drift', plane.adminKubeconfig], manifests);
+      expect(await drift()).toEqual(['']);
+      await kubectl('scale', 'deployment/latchkey-operator', '--replicas=0', ...place);
+      expect(await drift()).toEqual([
+        expect.stringMatching(/^update Deployment latchkey-operator .*replicas/),
+      ]);
+      await kubectl('scale', 'deployment/latchkey-operator', '--replicas=2', ...place);
+    },
+    buildTimeoutMs,
+  );
+
   it('gave nothing to someone who made a key before the policies were there', async () => {
     const refused = await admin.untilRefused(early, reasons.requesterUnknown);
     expect(refused.status.credentialHash).toBeUndefined();
@@ -237,8 +257,16 @@ describe('a release of Helm', () => {
     await helm.ok(plane.adminKubeconfig, [...other, '--take-ownership']);
   });
 
-  it('is installed again, and the key works as before', async () => {
-    await helm.ok(plane.adminKubeconfig, argumentsOn('docs/guide/install.md', 'helm install'));
+  it('is installed again from a registry, and the key works as before', async () => {
+    const charts = `oci://${await startRegistry(guard)}/charts`;
+    const file = path.join(guard.folder, `latchkey-${version}.tgz`);
+    await writeFile(file, packedChart());
+    await helm.ok('/dev/null', ['push', file, charts, '--plain-http']);
+    const fromRegistry = [`${charts}/latchkey`, `--version=${version}`, '--plain-http'];
+    const args = argumentsOn('docs/guide/install.md', 'helm install');
+    const given = args.flatMap((arg) => (arg === chartFolder ? fromRegistry : [arg]));
+    expect(given.length).toBe(args.length + 2);
+    await helm.ok(plane.adminKubeconfig, given);
     await startParts();
     await untilKnown(gateway, keyBefore.key);
     expect(factsOf(await admin.get(kept))).toEqual(factsOf(kept));
