@@ -188,6 +188,11 @@ export const errorCatalogue = {
     fix: 'Send `Authorization: Bearer` with an access key or token whose object is Ready.',
     httpStatus: 401,
   },
+  ERR_CREDENTIAL_LOCKED: {
+    message: 'a lock of the platform stops this credential',
+    fix: 'The condition `Ready` of its object names the lock. Ask an administrator of the platform, who sees why: `latchkey locks`.',
+    httpStatus: 401,
+  },
   ERR_IMPERSONATION: {
     message: 'a request with a credential cannot impersonate',
     fix: 'Leave out the `Impersonate-` headers (kubectl: `--as`). Use a credential of that user.',

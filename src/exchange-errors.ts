@@ -36,6 +36,11 @@ export const exchangeErrors = {
     fix: 'Ask who runs the platform: the setting LATCHKEY_TRUSTED_ISSUERS says how a token becomes a user with groups.',
     httpStatus: 400,
   },
+  ERR_EXCHANGE_LOCKED: {
+    message: 'a lock of the platform stops what this token would be exchanged for',
+    fix: 'Ask an administrator of the platform.',
+    httpStatus: 400,
+  },
   ERR_EXCHANGE_REFUSED: {
     message: 'no key can be made for this token: {problem}',
     fix: 'Ask the owner of the access key, or who runs the platform.',

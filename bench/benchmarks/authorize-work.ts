@@ -5,6 +5,7 @@ import { findDenial, resolve } from '../../src/gateway/gate/authorise.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
 import { TargetRecords } from '../../src/gateway/index/target-records.ts';
 import { Verdicts } from '../../src/gateway/index/verdicts.ts';
+import { Locks } from '../../src/platform/locks.ts';
 import { namespaces, secretOf, storedKeys, usedKeys } from '../gateway/stored-keys.ts';
 import type { Operation, Works } from '../measure/worker-process.ts';
 
@@ -53,6 +54,7 @@ function findVerdict(): Verdicts['find'] {
     targets: new TargetRecords('p-'),
     projectNamespacePrefix: 'p-',
     now: Date.now,
+    locks: new Locks(),
     activityInterval: 60_000,
     onDropped: () => undefined,
   });

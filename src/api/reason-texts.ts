@@ -9,6 +9,7 @@ export type EventAction =
   | 'Finalize'
   | 'Issue'
   | 'Keep'
+  | 'Lock'
   | 'Match'
   | 'Move'
   | 'Refuse'
@@ -82,6 +83,14 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'The life is over.',
     'Raise `spec.ttl`, or make another. Tokens and kubeconfigs without `spec.accessKey` never live longer: make another.',
   ),
+  [reasons.locked]: failing(
+    'A CredentialLock stops the credential or a key above it; the message names it. The credential works again when the lock is gone.',
+    'Ask an administrator of the platform.',
+  ),
+  [reasons.inForce]: {
+    ...normal(['Lock'], 'The CredentialLock is in force.'),
+    condition: '`Ready` True',
+  },
   [reasons.expiringSoon]: own(
     'ExpiringSoon',
     'Expire',

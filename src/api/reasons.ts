@@ -8,6 +8,8 @@ export const reasons = {
   disabled: 'Disabled',
   enabled: 'Enabled',
   expired: 'Expired',
+  locked: 'Locked',
+  inForce: 'InForce',
   expiringSoon: 'ExpiringSoon',
   deleting: 'Deleting',
   deleted: 'Deleted',

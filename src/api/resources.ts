@@ -39,6 +39,7 @@ export const {
 export const virtualClusterInstances = own('VirtualClusterInstance', 'virtualclusterinstances', true);
 export const spaceInstances = own('SpaceInstance', 'spaceinstances', true);
 export const clusters = own('Cluster', 'clusters', false);
+export const credentialLocks = own('CredentialLock', 'credentiallocks', false);
 /** Not stored: the gateway shows the namespaces with the label of a project as such. */
 export const projects = own('Project', 'projects', false);
 

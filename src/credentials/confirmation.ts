@@ -27,6 +27,7 @@ export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
     previous: toPrevious(status['previous']),
     accessKeyUID: shared.text(asText(status['accessKeyUID'])),
     chain: asText(status['chain']),
+    signingKeyID: shared.text(asText(status['signingKeyID'])),
     confirmedGroups: toGroups(status['confirmedGroups']),
     subject: shared.text(asText(status['subject'])),
     lastActivity: parseInstant(status['lastActivity']),
@@ -44,7 +45,6 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
   return {
     ...(live as Slots<LiveConfirmation>),
     keyID: asText(status['keyID']),
-    signingKeyID: shared.text(asText(status['signingKeyID'])),
     audiences: Array.isArray(audiences) ? shared.json(asTexts(audiences)) : undefined,
     keySource: keySources.find((source) => source === status['keySource']),
     requester: shared.text(asText(status['requester'])),
@@ -93,6 +93,7 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
     credentialHash,
     serial,
     expirationTimestamp,
+    issuedAt: parseInstant(previous['issuedAt']),
     // Earlier releases called it `keyID`. First, because they leave the field that they do not know as it was before.
     signingKeyID: shared.text(asText(previous['keyID']) ?? asText(previous['signingKeyID'])),
   });

@@ -30,7 +30,6 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     status: toConfirmation(status, live.status),
     generation: asCount(metadata['generation']) ?? 0,
     finalizers: shared.json(asTexts(metadata['finalizers'])),
-    createdWith: shared.text(asText(annotations[annotationNames.createdWith])),
     changedBy: shared.json(parseChangedBy(annotations)),
     isBeyondLimits: annotationNames.changedBeyondLimits in annotations,
     rotate: shortened(asText(annotations[annotationNames.rotate])),

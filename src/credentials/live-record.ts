@@ -44,6 +44,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     created: parseInstant(metadata['creationTimestamp']) ?? 0,
     deleted: parseEnd(metadata['deletionTimestamp']),
     requester,
+    createdWith: shared.text(asText(annotations[annotationNames.createdWith])),
     fingerprints: presentFingerprints(spec, status),
     specKey: readSpecKey(spec['key'], status),
     type: shared.text(asText(spec['type'])),
@@ -61,6 +62,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
     exchange: kind === 'OwnedAccessKey' ? shared.json(spec['exchange'] ?? undefined) : undefined,
+    exchanged: kind === 'OwnedAccessKey' ? parseExchanged(annotations) : undefined,
     accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,
@@ -98,6 +100,12 @@ function readSpecKey(value: unknown, { credentialHash }: LiveConfirmation): Spec
     if (error instanceof RangeError) return { form: 'Plain', hash: '', wellFormed: false };
     throw error;
   }
+}
+
+function parseExchanged(annotations: JsonObject): LiveRecord['exchanged'] {
+  const issuer = asText(annotations[annotationNames.exchangedIssuer]);
+  const subject = asText(annotations[annotationNames.exchangedSubject]);
+  return issuer === undefined ? undefined : shared.json(defined({ issuer, subject }));
 }
 
 export function parseSecretRef(value: unknown): SecretReference | undefined {

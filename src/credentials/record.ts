@@ -17,6 +17,8 @@ export interface LiveConfirmation {
   readonly previous?: PreviousCredential;
   readonly accessKeyUID?: string;
   readonly chain?: string;
+  /** Signed tokens only: the `kid` in their header. */
+  readonly signingKeyID?: string;
   /**
    * Below a key: of its groups those that this credential may have, because its requester may. Without a key above, of a token or
    * kubeconfig: the groups that its requester had at the last issue. Absent: it was confirmed by a release that did not say.
@@ -33,8 +35,6 @@ export interface LiveConfirmation {
 export interface Confirmation extends LiveConfirmation {
   /** For people: what the credential is called. Of an earlier release the ID of the signing key, where there is one. */
   readonly keyID?: string;
-  /** Signed tokens only: the `kid` in their header. */
-  readonly signingKeyID?: string;
   /** Signed tokens only, for people: where they may be used. */
   readonly audiences?: readonly string[];
   readonly keySource?: KeySource;
@@ -86,6 +86,8 @@ export interface PreviousCredential {
   readonly credentialHash: string;
   readonly serial: number;
   readonly expirationTimestamp: number;
+  /** Absent: an earlier release wrote the status. */
+  readonly issuedAt?: number;
   /** Signed tokens only. */
   readonly signingKeyID?: string;
 }
@@ -122,6 +124,8 @@ export interface LiveRecord {
   /** `metadata.deletionTimestamp`. */
   readonly deleted?: number;
   readonly requester?: Requester;
+  /** `name/uid` of the credential that the creating request came with. */
+  readonly createdWith?: string;
   /** Fingerprint of the present spec: by the present algorithm first, then the one before where there is one. */
   readonly fingerprints: readonly string[];
   readonly specKey?: SpecKey;
@@ -147,6 +151,8 @@ export interface LiveRecord {
   readonly secretRef?: SecretReference;
   /** Access keys only: `spec.exchange` as it stands there. */
   readonly exchange?: unknown;
+  /** Of a key that came of a token. */
+  readonly exchanged?: { readonly issuer: string; readonly subject?: string };
   readonly accessKey?: string;
   readonly allowedNamespaces: readonly string[];
   readonly status: LiveConfirmation;
@@ -156,8 +162,6 @@ export interface LiveRecord {
 export interface CredentialRecord extends LiveRecord {
   readonly generation: number;
   readonly finalizers: readonly string[];
-  /** `name/uid` of the credential that the creating request came with. */
-  readonly createdWith?: string;
   /** Who last changed what the policies judge; absent: no one since the creation. */
   readonly changedBy?: Requester;
   /** True when a limited credential made the last of these changes and went beyond its limits. */

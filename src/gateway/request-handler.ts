@@ -122,7 +122,7 @@ export class RequestHandler {
   }
 
   #answerStranger({ request, response }: Exchange, answer: ErrorAnswer): ErrorAnswer {
-    if (answer.code !== 'ERR_UNAUTHENTICATED') return answer;
+    if (answer.status !== 401) return answer;
     if (!this.#options.misses.isTooMany(this.#options.clientAddress(request))) return answer;
     response.shouldKeepAlive = false;
     return tooManyMisses;

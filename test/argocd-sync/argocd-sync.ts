@@ -69,6 +69,7 @@ export const buildTimeoutMs = 900_000;
 
 const kinds = [
   'Cluster',
+  'CredentialLock',
   'DirectClusterEndpointToken',
   'OwnedAccessKey',
   'SpaceInstance',

@@ -4,6 +4,7 @@ import { dryRunDelete } from './definitions/dry-run-delete.ts';
 import { keptFields } from './definitions/kept-fields.ts';
 import { keyDelivery } from './definitions/key-delivery.ts';
 import { lastApplied } from './definitions/last-applied.ts';
+import { lock } from './definitions/lock.ts';
 import { objectSize } from './definitions/object-size.ts';
 import { ownerReferences } from './definitions/owner-references.ts';
 import { ownership, ownershipBeforeSchema } from './definitions/ownership.ts';
@@ -26,6 +27,7 @@ export const policyFiles: Readonly<Record<string, readonly Policy[]>> = {
   'last-applied': [lastApplied],
   status: [status],
   'dry-run-delete': [dryRunDelete],
+  lock: [lock],
   delegation: [delegation],
   'secret-reference': [secretReference],
   'key-delivery': [keyDelivery],

@@ -15,6 +15,10 @@ export const policyErrors = {
     message: 'a dry-run delete would show the credential',
     fix: 'Delete without dry run, or have the verb `get` on it granted.',
   },
+  ERR_POLICY_LOCK: {
+    message: 'you may not lock or unlock credentials',
+    fix: 'Have the verb `lock` on credentiallocks granted, with the role `latchkey-locker`.',
+  },
   ERR_POLICY_IMPERSONATE: {
     message: 'the key is for a user, team, subject or group that you may not impersonate',
     fix: 'Leave the field out, or have the verb `impersonate` on that user or group granted.',

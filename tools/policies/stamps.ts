@@ -11,7 +11,7 @@ import {
 } from './fragments.ts';
 import { cel } from './text.ts';
 
-/** The requester record of every credential. */
+/** The requester record of every credential, and the token that it came of: locks find it by these. No update changes them. */
 export const stampNames = [
   'requester',
   'requester-groups',
@@ -19,6 +19,8 @@ export const stampNames = [
   'changed-by',
   'changed-by-groups',
   'changed-beyond-limits',
+  'exchanged-issuer',
+  'exchanged-subject',
 ].map((name) => `management.platform.sh/${name}`);
 
 /**

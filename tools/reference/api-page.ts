@@ -41,6 +41,7 @@ const files = [
   'virtualclusterinstances',
   'spaceinstances',
   'clusters',
+  'credentiallocks',
 ];
 
 const samples: Readonly<Record<string, string>> = {
@@ -50,6 +51,7 @@ const samples: Readonly<Record<string, string>> = {
   VirtualClusterInstance: 'virtual-cluster/instance.yaml',
   SpaceInstance: 'cluster/space-instance.yaml',
   Cluster: 'cluster/cluster.yaml',
+  CredentialLock: 'lock/lock-of-user.yaml',
 };
 
 /** docs/reference/api.md */

@@ -5,6 +5,7 @@ import { finalizers } from '../../src/api/names.ts';
 import { reasonTexts } from '../../src/api/reason-texts.ts';
 import { type Reason, reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { toLockRecord } from '../../src/credentials/locks/lock-record.ts';
 import type { EventInput } from '../../src/kube/events/event-object.ts';
 import { AdmissionEvents } from '../../src/operator/admission/admission-events.ts';
 import { recordNotSigned } from '../../src/operator/certificates/revocation-records.ts';
@@ -12,6 +13,7 @@ import { loginSecretsMoved } from '../../src/operator/credentials/access-keys/lo
 import type { DesiredStatus } from '../../src/operator/credentials/desired-status.ts';
 import { credentialDeleted, leftBehind } from '../../src/operator/credentials/finalizer.ts';
 import { transitionEvents } from '../../src/operator/credentials/transition-events.ts';
+import { lockStatus, lockTransitions } from '../../src/operator/locks/lock-status.ts';
 import {
   certificateNotRevoked,
   finalizerReleased,
@@ -51,6 +53,8 @@ const desired = (change: Partial<DesiredStatus>): DesiredStatus => ({
 const [present = ''] = recordWith('True').fingerprints;
 const about = (reason: Reason) => ({ reason, message: '' });
 
+const aLock = toLockRecord({ metadata: { name: 'a' }, spec: { user: 'a' } });
+
 /** Events about policies that went missing and came back. */
 const admissionEvents = await sayOfAdmission();
 
@@ -81,6 +85,7 @@ const scenarios: Readonly<Record<string, (reason: Reason) => readonly Transition
   Match: (reason) => transitionEvents(recordWith('True'), desired({ scopeMatchesNothing: about(reason) })),
   Connect: (reason) =>
     targetTransitions({ conditions: [] }, { phase: 'Ready', ready: { status: 'True', reason, message: '' } }),
+  Lock: () => lockTransitions(aLock, lockStatus(aLock, 0, 0)),
   Delete: () => [credentialDeleted(recordWith('True'), false)],
   Finalize: () => [finalizerReleased(leftBehind)],
   Revoke: () => [

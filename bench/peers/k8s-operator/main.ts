@@ -1,5 +1,6 @@
 // The duty of reconcile-10k on @dot-i/k8s-operator as its authors ship it; see ../../README.md. What an object should
 // look like is decided by Latchkey's own functions: what differs is how objects are watched, queued and written.
+
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { group, version } from '../../../src/api/names.ts';
@@ -15,6 +16,7 @@ import { decideIssued } from '../../../src/operator/credentials/issued/policy.ts
 import { issuedStatus } from '../../../src/operator/credentials/issued/status.ts';
 import { statusPatch } from '../../../src/operator/credentials/status-patch.ts';
 import { claimsOf } from '../../../src/operator/credentials/tokens/claims.ts';
+import { Locks } from '../../../src/platform/locks.ts';
 
 type Base = typeof import('@dot-i/k8s-operator');
 type ResourceEvent = import('@dot-i/k8s-operator').ResourceEvent;
@@ -54,6 +56,7 @@ function statusOfKey(record: CredentialRecord): Record<string, unknown> | undefi
     ownSecrets: [],
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     hasRoom: () => true,
     now: Date.now(),
@@ -72,6 +75,7 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
     ownSecrets: [],
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     hasRoom: () => true,
     now: Date.now(),

@@ -74,7 +74,7 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
  */
 export interface DirectClusterEndpointTokenStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
+   * State of the object in one or two words for people: Ready, Disabled, Locked, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
@@ -179,6 +179,10 @@ export interface DirectClusterEndpointTokenStatusPrevious {
    * Time from which the predecessor is refused.
    */
   expirationTimestamp: string;
+  /**
+   * Time at which the life of the predecessor began.
+   */
+  issuedAt?: string;
   /**
    * Thumbprint of the key that signed the predecessor.
    */

@@ -248,7 +248,7 @@ export interface OwnedAccessKeySpecExchangeServiceAccount {
  */
 export interface OwnedAccessKeyStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
+   * State of the object in one or two words for people: Ready, Disabled, Locked, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**

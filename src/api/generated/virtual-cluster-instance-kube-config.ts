@@ -67,7 +67,7 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
  */
 export interface VirtualClusterInstanceKubeConfigStatus {
   /**
-   * State of the object in one or two words for people: Ready, Disabled, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
+   * State of the object in one or two words for people: Ready, Disabled, Locked, Expired, Deleting, Waiting or Refused, with the reason in brackets. Programs read the conditions.
    */
   state?: string;
   /**
@@ -188,6 +188,10 @@ export interface VirtualClusterInstanceKubeConfigStatusPrevious {
    * Time from which the predecessor is refused.
    */
   expirationTimestamp: string;
+  /**
+   * Time at which the life of the predecessor began.
+   */
+  issuedAt?: string;
   /**
    * Thumbprint of the key that signed the predecessor.
    */

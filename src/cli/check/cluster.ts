@@ -50,7 +50,7 @@ const policyKinds = {
 
 const ownKinds = [
   ...['ownedaccesskeys', 'directclusterendpointtokens', 'virtualclusterinstancekubeconfigs'],
-  ...['virtualclusterinstances', 'spaceinstances', 'clusters'],
+  ...['virtualclusterinstances', 'spaceinstances', 'clusters', 'credentiallocks'],
 ];
 
 const install = 'Apply this release: `kubectl apply -k config/default`, or `helm upgrade`.';

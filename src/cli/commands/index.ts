@@ -8,6 +8,8 @@ import { keysDelete, keysDisable, keysRotate } from './keys-change.ts';
 import { keysCreate } from './keys-create.ts';
 import { keysList } from './keys-list.ts';
 import { kubeconfig } from './kubeconfig.ts';
+import { lock, unlock } from './lock.ts';
+import { locks } from './locks.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
 import { revoke } from './revoke.ts';
@@ -32,6 +34,9 @@ export const commands: readonly CommandSpec[] = [
   revoke,
   explain,
   whoCan,
+  lock,
+  unlock,
+  locks,
   check,
   completion(() => commands),
 ];

@@ -4,7 +4,7 @@ export const policyVersion = 9;
 
 /** Of the spec of every policy and binding of `config/admission`. */
 export const policyDigests: Readonly<Record<string, string>> = {
-  'MutatingAdmissionPolicy/latchkey-requester': '55e4436d37835454',
+  'MutatingAdmissionPolicy/latchkey-requester': 'c4d2d65d8d31f766',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
   'ValidatingAdmissionPolicy/latchkey-requester-integrity': '8fc72323af9a2bb3',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
@@ -12,10 +12,12 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
   'ValidatingAdmissionPolicy/latchkey-last-applied': '86adc122e4491abd',
   'ValidatingAdmissionPolicyBinding/latchkey-last-applied': '8f90e6c152732bca',
-  'ValidatingAdmissionPolicy/latchkey-status': '769f15457e0908d1',
+  'ValidatingAdmissionPolicy/latchkey-status': '88f5ff38bcaadde2',
   'ValidatingAdmissionPolicyBinding/latchkey-status': '068584534b6822af',
   'ValidatingAdmissionPolicy/latchkey-dry-run-delete': 'c39a8ef768255ae3',
   'ValidatingAdmissionPolicyBinding/latchkey-dry-run-delete': 'b1c23901920d38d7',
+  'ValidatingAdmissionPolicy/latchkey-lock': 'c35fedbd75fd5740',
+  'ValidatingAdmissionPolicyBinding/latchkey-lock': 'b27959051922c7cb',
   'ValidatingAdmissionPolicy/latchkey-delegation': '409103d69b18e011',
   'ValidatingAdmissionPolicyBinding/latchkey-delegation': '117f1977273ef8df',
   'ValidatingAdmissionPolicy/latchkey-secret-reference': '2fa962f4c6be0808',

@@ -74,6 +74,7 @@ const options: DecideOptions = {
   },
   index: {
     records: { accessKey: (name: string) => (name === 'ci-shop' ? key : undefined) },
+    locks: { findAhead: () => undefined },
     findKey: () => ({
       record: key,
       ancestors: [],

@@ -10,6 +10,7 @@ import {
 import { loginOf } from '../../credentials/exchange/login.ts';
 import type { ExchangeRequest } from '../../credentials/exchange/request.ts';
 import { parseTrust, type Trust, takesAccount, takesToken } from '../../credentials/exchange/trust.ts';
+import type { KeyToBe } from '../../credentials/locks/find-lock.ts';
 import { impersonationHeaders } from '../../kube/client/impersonation.ts';
 import { refuse } from '../endpoints/shared/reply.ts';
 import { explainRefusal } from '../gate/authenticate.ts';
@@ -35,6 +36,7 @@ export interface DecideOptions {
   readonly accountTokens: Pick<AccountTokens, 'check' | 'isOf'>;
   readonly index: Pick<CredentialIndex, 'findKey' | 'used'> & {
     readonly records: Pick<CredentialIndex['records'], 'accessKey'>;
+    readonly locks: Pick<CredentialIndex['locks'], 'findAhead'>;
   };
   readonly baseURL: string;
   /** Epoch milliseconds. */
@@ -76,12 +78,14 @@ interface Pipeline {
   readonly request: ExchangeRequest;
 }
 
-function decideChild({ exchanged, trust, audience, request }: Pipeline, { index }: DecideOptions): Decision {
+function decideChild(pipeline: Pipeline, { index, now }: DecideOptions): Decision {
+  const { exchanged, trust, audience, request } = pipeline;
   const verdict = index.findKey(audience);
   if (verdict === undefined) return refuse('ERR_EXCHANGE_TARGET', { audience });
   if ('reason' in verdict)
     return refuse('ERR_EXCHANGE_KEY', { audience, problem: explainRefusal(verdict.reason) });
   const { record, identity, isLimited, impersonation } = verdict;
+  refuseLocked({ identity, exchanged }, index.locks, now());
   index.used(record);
   return {
     object: childKey(exchanged, audience, exchangedTTL(trust.maxTTL, request.expiresIn)),
@@ -97,7 +101,8 @@ interface Person {
   readonly request: ExchangeRequest;
 }
 
-async function decideLogin({ token, known, request }: Person, { now }: DecideOptions): Promise<Decision> {
+async function decideLogin({ token, known, request }: Person, options: DecideOptions): Promise<Decision> {
+  const { index, now } = options;
   const login = known?.issuer.login;
   if (known === undefined || login === undefined) return refuse('ERR_EXCHANGE_ISSUER', {});
   const accepted = await accept(token, known, { audience: login.clientID, now: now() });
@@ -105,12 +110,18 @@ async function decideLogin({ token, known, request }: Person, { now }: DecideOpt
   if ('problem' in person) return refuse('ERR_EXCHANGE_LOGIN', person);
   const { user, groups } = person;
   const exchanged = { ...accepted, issuer: token.issuer, text: token.text };
+  refuseLocked({ identity: { kind: 'user', user, groups }, exchanged }, index.locks, now());
   return {
     object: loginKey(exchanged, person, exchangedTTL(login.ttl, request.expiresIn)),
     exchange: exchangeRecord(exchanged),
     maker: { user, isLimited: false },
     impersonation: impersonationHeaders({ user, groups }),
   };
+}
+
+/** The key would be refused from its first request on. */
+function refuseLocked(key: KeyToBe, locks: DecideOptions['index']['locks'], now: number): void {
+  if (locks.findAhead(key, now) !== undefined) refuse('ERR_EXCHANGE_LOCKED', {});
 }
 
 /** The claims of a token of a trusted issuer. Throws a Refusal. */

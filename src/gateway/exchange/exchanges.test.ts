@@ -44,6 +44,7 @@ async function start({ perMinute = 0, problem, audit, read = async () => ({ keys
     index: {
       records,
       find: () => undefined,
+      locks: { findAhead: () => undefined },
       findKey: () => undefined,
       problem: () => problem,
       used: () => undefined,

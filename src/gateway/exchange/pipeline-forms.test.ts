@@ -83,6 +83,7 @@ async function outcome({ issuer, header, claims, id, branch }: Form, changed: JW
     accountTokens: { check: () => ({ problem: 'none' }), isOf: async () => false },
     index: {
       records: { accessKey: () => key },
+      locks: { findAhead: () => undefined },
       findKey: () => ({
         ...{ record: key, ancestors: [], identity: { kind: 'user', user: 'ci-shop', groups: [] } },
         ...{ end: Number.POSITIVE_INFINITY, isLimited: false, gates: [], scopes: '', gateOwners: [] },

@@ -32,6 +32,7 @@ export function authenticate(sent: Sent, { index, clock }: AuthenticateOptions):
   const found = index.find(hash);
   if (found !== undefined && 'record' in found) return { hash, verdict: found };
   if (!read.isAccessKey) return refusedToken(read.bearer, clock.now());
+  if (found?.reason === reasons.locked) return locked;
   return found === undefined ? unknownKey : refusedKey(found.reason);
 }
 
@@ -92,6 +93,8 @@ const inBase64 = unauthenticated(
 );
 const unknown = unauthenticated('the credential is not accepted');
 const unknownKey = unauthenticated('the access key is not known: it was deleted, or replaced by another one');
+/** Which lock it is, only its owner sees, in the status of the object: a thief must not learn what is known of the theft. */
+const locked = errorAnswer('ERR_CREDENTIAL_LOCKED', {}, { headers: ['www-authenticate', 'Bearer'] });
 const stale = errorAnswer('ERR_INDEX_STALE', {}, { headers: ['retry-after', '5'] });
 
 /** Only who holds a whole key gets so far, so it helps the holder and no one else. One for each reason, made once. */
@@ -111,6 +114,7 @@ const refusedKeys = new Map<string, ErrorAnswer>();
 
 const refusals: Readonly<Partial<Record<Refused['reason'], string>>> = {
   [reasons.disabled]: 'the access key is disabled',
+  [reasons.locked]: 'the access key is stopped by a lock of the platform',
   [reasons.deleting]: 'the access key is being deleted',
   [reasons.expired]: 'the access key has expired',
   [reasons.unconfirmed]: 'the access key is not confirmed yet; wait until it is Ready',

@@ -5,6 +5,7 @@ import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
+import { Locks } from '../../platform/locks.ts';
 import { CredentialRecords } from '../index/credential-records.ts';
 import { TargetRecords } from '../index/target-records.ts';
 import { Verdicts } from '../index/verdicts.ts';
@@ -30,6 +31,7 @@ function start() {
     records,
     targets: new TargetRecords('p-'),
     now: () => created,
+    locks: new Locks(),
     activityInterval: 60_000,
     projectNamespacePrefix: 'p-',
     onDropped: () => undefined,

@@ -1,8 +1,10 @@
 import { type CredentialKind, credentialKinds } from '../../api/credential-kinds.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
+import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';
 import { Informers, type InformersOptions } from '../../platform/informers.ts';
+import { Locks } from '../../platform/locks.ts';
 import { Activity, type ActivityOptions } from './activity.ts';
 import { CredentialRecords } from './credential-records.ts';
 import type { TargetRecords } from './target-records.ts';
@@ -33,6 +35,7 @@ const freshnessMs = 250;
 /** Every credential of the platform by the SHA-256 of its bearer string, kept current by watches. */
 export class CredentialIndex {
   readonly records = new CredentialRecords();
+  readonly locks = new Locks();
   readonly #options: CredentialIndexOptions;
   readonly #informers: Informers;
   readonly #verdicts: Verdicts;
@@ -42,11 +45,12 @@ export class CredentialIndex {
 
   constructor(options: CredentialIndexOptions) {
     const { activityIntervalMs: activityInterval, targets } = options;
-    const { records } = this;
+    const { records, locks } = this;
     this.#options = options;
     this.#informers = new Informers(options);
     records.addTo(this.#informers);
     targets.addTo(this.#informers);
+    this.#informers.add('credentiallocks', { ...locks.source(), ...provenWatches });
     const now = steadyTime(options.clock);
     this.#activity = new Activity({
       ...options,
@@ -57,7 +61,7 @@ export class CredentialIndex {
       writesPerSecond: options.activityWritesPerSecond,
     });
     const ownActivity = this.#activity.lastUse;
-    this.#verdicts = new Verdicts({ ...options, records, now, activityInterval, ownActivity });
+    this.#verdicts = new Verdicts({ ...options, records, locks, now, activityInterval, ownActivity });
   }
 
   /** Works until the signal aborts. */

@@ -8,6 +8,7 @@ import {
   recordOf,
 } from '../../../test/builders/credential-object.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
+import { Locks } from '../../platform/locks.ts';
 import { toInstanceRecord } from '../../platform/targets/target-record.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
 import { findDenial, resolve } from '../gate/authorise.ts';
@@ -24,6 +25,7 @@ function judges() {
     targets,
     projectNamespacePrefix: 'p-',
     now: () => created,
+    locks: new Locks(),
     activityInterval: 60_000,
     onDropped: () => undefined,
   });

@@ -5,6 +5,7 @@ import { acceptsPrevious, isLive, type LiveOptions } from '../../credentials/liv
 import type { LiveRecord } from '../../credentials/record.ts';
 import { impersonationHeaders } from '../../kube/client/impersonation.ts';
 import { isLimited } from '../../platform/limited-credential.ts';
+import type { Locks } from '../../platform/locks.ts';
 import { effectiveScope, hasPlatformCli, platformCli, type RawScope } from '../../scope/effective-scope.ts';
 import { compileScope } from '../../scope/gate/compile-scope.ts';
 import type { Gate } from '../../scope/gate/gate.ts';
@@ -43,6 +44,7 @@ const notForGateway = 'NotForGateway';
 export interface JudgeOptions extends LiveOptions {
   readonly records: Pick<CredentialRecords, 'accessKey'>;
   readonly targets: Pick<TargetRecords, 'instances' | 'findProject'>;
+  readonly locks: Pick<Locks, 'find'>;
   readonly projectNamespacePrefix: string;
 }
 
@@ -60,6 +62,7 @@ export function judge(
   const instance = instanceProblem(record, options.targets.instances);
   if (instance !== undefined) return { reason: instance };
   const { identity, ancestors } = life;
+  if (options.locks.find(record, ancestors, { now, hash }) !== undefined) return { reason: reasons.locked };
   const scopes = ownedScopes(record, ancestors, options.projectNamespacePrefix);
   if (scopes === undefined) return { reason: notForGateway };
   return {

@@ -14,6 +14,7 @@ import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { Locks } from '../../platform/locks.ts';
 import { toInstanceRecord } from '../../platform/targets/target-record.ts';
 import { CredentialRecords, hashesOf } from './credential-records.ts';
 import { TargetRecords } from './target-records.ts';
@@ -30,6 +31,7 @@ function start() {
     records,
     targets,
     now: () => now,
+    locks: new Locks(),
     activityInterval: 60_000,
     projectNamespacePrefix: 'p-',
     onDropped: (hash) => void dropped.push(hash),

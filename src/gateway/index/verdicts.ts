@@ -2,16 +2,27 @@ import { allCredentialKinds, type CredentialKind } from '../../api/credential-ki
 import { reasons } from '../../api/reasons.ts';
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
+import type { Locks } from '../../platform/locks.ts';
 import { type CredentialRecords, hashesOf } from './credential-records.ts';
 import { type JudgeOptions, judge, type Refused, type Verdict } from './verdict.ts';
 
-export interface VerdictsOptions extends Omit<JudgeOptions, 'records'> {
+export interface VerdictsOptions extends Omit<JudgeOptions, 'records' | 'locks'> {
   readonly records: CredentialRecords;
+  readonly locks: Pick<Locks, 'find' | 'store' | 'version'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with each hash whose verdict no longer counts. */
   readonly onDropped: (hash: string) => void;
 }
+
+interface Kept {
+  readonly verdict: Verdict;
+  /** {@link Locks.version} by which no lock stops it. */
+  locks: number;
+}
+
+/** How many verdicts are compared with new locks before others have their turn: about a millisecond. */
+const turnSize = 250;
 
 /**
  * The verdicts on credentials in use. Each is made at its first use and kept until something changes that it rests on: asking
@@ -19,16 +30,18 @@ export interface VerdictsOptions extends Omit<JudgeOptions, 'records'> {
  */
 export class Verdicts {
   readonly #options: VerdictsOptions;
-  readonly #byHash = new Map<string, Verdict>();
+  readonly #byHash = new Map<string, Kept>();
   /** Hashes of verdicts by what they rest on: `key/<name>` of an ancestor, `instance/<namespace>/<name>`. */
   readonly #dependents = new Map<string, Set<string>>();
+  #isSweeping = false;
 
   constructor(options: VerdictsOptions) {
     this.#options = options;
-    const { targets, records } = options;
+    const { targets, records, locks } = options;
     for (const kind of allCredentialKinds)
       records.ofKind[kind].subscribe((change) => this.#onCredential(kind, change));
     targets.instances.subscribe(({ key }) => this.#dropDependents(`instance/${key}`));
+    locks.store.subscribe(() => this.#startSweep());
   }
 
   /** How many credentials are in use. */
@@ -39,8 +52,11 @@ export class Verdicts {
   /** The verdict on the credential with this hash; `undefined` when there is none. */
   find(hash: string): Verdict | Refused | undefined {
     const known = this.#byHash.get(hash);
-    if (known !== undefined && this.#options.now() < known.end) return known;
-    if (known !== undefined) this.#forget(hash, known);
+    if (known === undefined) return this.#judge(hash);
+    if (this.#options.now() >= known.verdict.end) this.#forget(hash, known.verdict);
+    else if (this.#isUnlocked(hash, known)) return known.verdict;
+    // The sweep would not find it any more, and streams would stay open.
+    else this.#drop(hash);
     return this.#judge(hash);
   }
 
@@ -48,6 +64,38 @@ export class Verdicts {
   findKey(name: string): Verdict | Refused | undefined {
     const record = this.#options.records.accessKey(name);
     return record && this.#judgeClaim(record, record.status.credentialHash ?? '');
+  }
+
+  /** A new lock counts for the very next request, whether or not the sweep has come so far. */
+  #isUnlocked(hash: string, kept: Kept): boolean {
+    const { locks, now } = this.#options;
+    if (kept.locks === locks.version) return true;
+    const { record, ancestors } = kept.verdict;
+    if (locks.find(record, ancestors, { now: now(), hash }) !== undefined) return false;
+    kept.locks = locks.version;
+    return true;
+  }
+
+  /** For what is under way. */
+  #startSweep(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    setImmediate(() => this.#sweep(this.#options.locks.version, this.#byHash.entries()));
+  }
+
+  #sweep(version: number, left: Iterator<[string, Kept]>): void {
+    for (let count = 0; count < turnSize; count += 1) {
+      const { done, value } = left.next();
+      if (done === true) return this.#endSweep(version);
+      const [hash, kept] = value;
+      if (!this.#isUnlocked(hash, kept)) this.#drop(hash);
+    }
+    setImmediate(() => this.#sweep(version, left));
+  }
+
+  #endSweep(version: number): void {
+    this.#isSweeping = false;
+    if (version !== this.#options.locks.version) this.#startSweep();
   }
 
   #judge(hash: string): Verdict | Refused | undefined {
@@ -72,7 +120,7 @@ export class Verdicts {
   }
 
   #keep(hash: string, verdict: Verdict): void {
-    this.#byHash.set(hash, verdict);
+    this.#byHash.set(hash, { verdict, locks: this.#options.locks.version });
     for (const dependency of dependenciesOf(verdict)) {
       const hashes = this.#dependents.get(dependency);
       if (hashes === undefined) this.#dependents.set(dependency, new Set([hash]));
@@ -101,9 +149,9 @@ export class Verdicts {
   }
 
   #drop(hash: string): void {
-    const verdict = this.#byHash.get(hash);
-    if (verdict === undefined) return;
-    this.#forget(hash, verdict);
+    const kept = this.#byHash.get(hash);
+    if (kept === undefined) return;
+    this.#forget(hash, kept.verdict);
     this.#options.onDropped(hash);
   }
 }

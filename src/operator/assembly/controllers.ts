@@ -9,6 +9,7 @@ import {
 import { reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
+import type { Clock } from '../../kube/clock.ts';
 import { type KubeObject, newerVersion } from '../../kube/object.ts';
 import { type SitePolicyRecord, sitePolicyIn } from '../../platform/site-policy.ts';
 import { TargetAddresses } from '../../platform/targets/addresses.ts';
@@ -33,6 +34,8 @@ import { EndsAhead } from '../credentials/ends-ahead.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { credentialRules } from '../credentials/unguarded-credentials.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
+import { LockStore } from '../locks/lock-store.ts';
+import { LockSweep } from '../locks/lock-sweep.ts';
 import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
@@ -40,6 +43,7 @@ import { targetRules } from '../targets/unguarded-targets.ts';
 import { CredentialServices, createCredentialControllers } from './create-credential-controllers.ts';
 import {
   createGatewayCertificateController,
+  createLockController,
   createRevocationController,
   createSigningKeyController,
   gatewayCertificateKey,
@@ -54,6 +58,7 @@ import { createQueues, queueOf } from './queues.ts';
 export class Controllers {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
+  readonly locks: LockStore;
   readonly system = {
     signingKeys: new Store<StoredRecord>(),
     discovery: new Store<StoredRecord>(),
@@ -76,6 +81,7 @@ export class Controllers {
     this.#signatures = new RecordSignatures(options.client, (count) => randomBytes(count));
     this.stores = new CredentialStores(options.clock, options.settings.maxObjectsPerOwner);
     this.targets = new TargetStores(options.clock);
+    this.locks = new LockStore(options.clock);
     const { history } = options;
     const { instances, clusters, spaces } = this.targets;
     this.#unguarded = new UnguardedChanges(this.stores.credentials, credentialRules, history);
@@ -89,6 +95,7 @@ export class Controllers {
       createGatewayCertificateController(this.#context),
       ...createCredentialControllers(this.#context),
       createRevocationController(this.#context),
+      createLockController(this.#context),
       ...createTargetControllers(this.#context),
     ];
     this.targetSweep = createTargetSweep(this.#context);
@@ -110,6 +117,7 @@ export class Controllers {
    */
   begin(): void {
     this.#workingSince = this.#context.clock.now();
+    this.#context.lockSweep.request();
   }
 
   /**
@@ -189,6 +197,8 @@ export class Controllers {
       workingSince,
       stores: this.stores,
       targets: this.targets,
+      locks: this.locks,
+      lockSweep: this.#createLockSweep(clock),
       unguardedTargets: this.#unguardedTargets,
       targetClients,
       certificates: {
@@ -212,6 +222,7 @@ export class Controllers {
         },
         hasTarget: this.#knownTargets.has,
         sitePolicy: () => sitePolicyIn(this.system.sitePolicy),
+        locks: this.locks,
         unguarded: this.#unguarded,
         finalizerLimitMs: settings.finalizerLimitMs,
         onReleased: (kind) => metrics.finalizersReleased.inc({ kind }),
@@ -221,6 +232,19 @@ export class Controllers {
       gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
       queues: createQueues({ ...options, workingSince }, this.stores, this.system.revocations),
     };
+  }
+
+  #createLockSweep(clock: Clock): LockSweep {
+    const { locks, stores } = this;
+    return new LockSweep({
+      ...{ locks, stores, now: () => clock.now() },
+      // Thousands may come at once. Only a certificate goes on working until its turn.
+      enqueue: ({ kind, key, kubeConfig }) =>
+        queueOf(this.#context.queues, kind).add(key, kubeConfig?.clientCert === true ? undefined : 'listed'),
+      onCounted: () => {
+        for (const key of locks.store.keys()) this.#context.queues.credentiallocks.add(key);
+      },
+    });
   }
 
   #count(): void {
@@ -259,6 +283,12 @@ export class Controllers {
       },
     );
     this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));
+    this.locks.store.subscribe(({ key, origin }) => {
+      if (origin === 'write') return;
+      queues.credentiallocks.add(key);
+      // Before that it would count a part.
+      if (Number.isFinite(this.#workingSince)) this.#context.lockSweep.request();
+    });
     this.#enqueueSystem();
   }
 

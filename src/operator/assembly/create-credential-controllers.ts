@@ -133,6 +133,7 @@ export interface CredentialServicesOptions {
   /** Credentials made or changed in a time without policies. */
   readonly unguarded: ReconcilerServices['unguarded'];
   readonly sitePolicy: ReconcilerServices['sitePolicy'];
+  readonly locks: ReconcilerServices['locks'];
   /** Whether there is something that scopes call by this name. */
   readonly hasTarget: (name: TargetName) => boolean;
   /** Throws while nothing new may be confirmed. */
@@ -180,7 +181,7 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, unguarded, workingSince, sitePolicy, hasTarget } = this.#options;
+    const { trustedSince, unguarded, workingSince, sitePolicy, locks, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = {
@@ -193,7 +194,7 @@ export class CredentialServices {
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
-    return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, hasTarget };
+    return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, locks, hasTarget };
   }
 
   readonly #findKey = (name: string): CredentialRecord | undefined => this.#options.stores.keys.get(name);

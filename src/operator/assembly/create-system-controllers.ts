@@ -1,11 +1,13 @@
 import { isReady } from '../../api/conditions.ts';
 import { systemNamespace } from '../../api/names.ts';
-import { configMaps, secrets } from '../../api/resources.ts';
+import { configMaps, credentialLocks, secrets } from '../../api/resources.ts';
+import { toLockRecord } from '../../credentials/locks/lock-record.ts';
 import { defaultSigningKeyPolicy, type SigningKeyPolicy } from '../../credentials/tokens/signing-key-plan.ts';
 import { keyOf } from '../../kube/object.ts';
 import type { OperatorSettings } from '../../settings/operator.ts';
 import { RevocationController } from '../certificates/revocation-controller.ts';
 import { GatewayCertificateController } from '../gateway-certificate/controller.ts';
+import { LockController } from '../locks/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { SigningKeyController } from '../signing-keys/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
@@ -52,6 +54,21 @@ function signingKeyPolicy(settings: OperatorSettings): SigningKeyPolicy {
   const publishAhead = Math.min(defaultSigningKeyPolicy.publishAhead, rotation / 2);
   const maxTokenLife = Math.max(maxTokenTTLSeconds, maxKubeConfigTTLSeconds);
   return { ...defaultSigningKeyPolicy, rotation, publishAhead, maxTokenLife };
+}
+
+export function createLockController(context: OperatorContext): Controller {
+  const { client, clock, events, locks, lockSweep: sweep, queues, settings } = context;
+  const controller = new LockController({
+    ...{ client, clock, events, locks, sweep },
+    ...{ resource: credentialLocks, toRecord: toLockRecord },
+  });
+  return {
+    name: 'credentiallocks',
+    resource: credentialLocks,
+    queue: queues.credentiallocks,
+    workers: settings.concurrency,
+    reconcile: (name) => controller.reconcile(name),
+  };
 }
 
 /** The one key of its queue. */

@@ -11,6 +11,7 @@ import {
   virtualClusterInstances,
 } from '../../api/resources.ts';
 import { toCredentialRecord } from '../../credentials/credential-record.ts';
+import { toLockRecord } from '../../credentials/locks/lock-record.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { ReflectorClient } from '../../kube/cache/reflector-options.ts';
 import type { Store, StoredRecord } from '../../kube/cache/store.ts';
@@ -23,12 +24,14 @@ import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import type { RevocationRecord } from '../certificates/revocation-records.ts';
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { toSecretMetadata } from '../credentials/secret-record.ts';
+import type { LockStore } from '../locks/lock-store.ts';
 import { controllerNames } from './queues.ts';
 
 /** Where what is watched is kept. */
 export interface WatchedStores {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
+  readonly locks: LockStore;
   /** In the system namespace. */
   readonly system: {
     readonly signingKeys: Store<StoredRecord>;
@@ -53,10 +56,15 @@ export const informerNames = [
 
 /** Everything that the operator watches. `metadata`: a client that reads nothing else of an object. */
 export function addInformers(informers: Informers, watched: WatchedStores, metadata: ReflectorClient): void {
-  const { stores, targets, system } = watched;
+  const { stores, targets, locks, system } = watched;
   const add: Add = (name, source) => informers.add(name, source);
   addCredentials(add, stores, metadata);
   addTargets(add, targets);
+  add('credentiallocks', {
+    ...locks.source(),
+    mayBeUnserved: true,
+    toRecord: (object) => ownWrite(object, locks.written) ?? toLockRecord(object),
+  });
   add('signing-keys', { ...named(secrets, systemObjects.signingKeys), store: system.signingKeys });
   add('revocations', {
     resource: configMaps,

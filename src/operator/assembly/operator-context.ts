@@ -15,6 +15,8 @@ import type { RevocationRecord, RevocationRecords } from '../certificates/revoca
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import type { PacedWrites } from '../credentials/paced-writes.ts';
 import type { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
+import type { LockStore } from '../locks/lock-store.ts';
+import type { LockSweep } from '../locks/lock-sweep.ts';
 import type { ObjectEvents } from '../shared/events.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { CredentialServices } from './create-credential-controllers.ts';
@@ -44,6 +46,8 @@ export interface ControllersOptions {
 export interface OperatorContext extends ControllersOptions {
   readonly stores: CredentialStores;
   readonly targets: TargetStores;
+  readonly locks: LockStore;
+  readonly lockSweep: LockSweep;
   readonly unguardedTargets: Pick<UnguardedChanges<TargetRecord>, 'has' | 'judged'>;
   /** Connections to virtual clusters and clusters. */
   readonly targetClients: TargetClients;

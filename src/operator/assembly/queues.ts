@@ -17,6 +17,7 @@ export const controllerNames = [
   'virtualclusterinstances',
   'spaceinstances',
   'clusters',
+  'credentiallocks',
   'revocations',
   'signing-keys',
   'gateway-certificate',

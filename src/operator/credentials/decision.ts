@@ -59,6 +59,7 @@ export interface DecisionSources {
   readonly trustedSince: () => number;
   /** The objects that were made or changed in a time without policies. */
   readonly unguarded: Pick<UnguardedChanges<CredentialRecord>, 'has' | 'judged'>;
+  readonly locks: LineageInput['locks'];
   /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
   /** Whether something is known under this name. */
@@ -67,7 +68,7 @@ export interface DecisionSources {
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince, unguarded, sitePolicy, hasTarget }: DecisionSources,
+  { stores, now, trustedSince, unguarded, locks, sitePolicy, hasTarget }: DecisionSources,
 ): DecisionInput {
   const unmatchedScope = findUnmatchedScope(record, hasTarget);
   const secretKey = secretKeyOf(record);
@@ -82,6 +83,7 @@ export function decisionInput(
     now: now(),
     trustedSince: trustedSince(),
     isUnguarded: unguarded.has(record),
+    locks,
     sitePolicy: sitePolicy(),
   };
 }

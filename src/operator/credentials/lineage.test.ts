@@ -10,6 +10,7 @@ import {
 import { annotations } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { noSitePolicy } from '../../credentials/site-policy.ts';
+import { Locks } from '../../platform/locks.ts';
 import { confirmedGroupsOf, lineageOf } from './lineage.ts';
 
 const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = []) =>
@@ -20,6 +21,7 @@ const judge = (record: CredentialRecord, keys: readonly CredentialRecord[] = [])
     now: created,
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     limits: { activityInterval: 0 },
   });

@@ -4,9 +4,13 @@ import { type Reason, reasons } from '../../api/reasons.ts';
 import { resolveAncestors } from '../../credentials/ancestors.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { isLive } from '../../credentials/liveness.ts';
+import { concernsObject } from '../../credentials/locks/find-lock.ts';
+import type { LockRecord } from '../../credentials/locks/lock-record.ts';
 import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
 import { invitationOf, mayNameAccessKey } from '../../credentials/requester.ts';
 import { resolveIdentity } from '../../credentials/resolve-identity.ts';
+import type { Locks } from '../../platform/locks.ts';
+import type { DesiredCondition } from '../shared/conditions.ts';
 import { type CreatorInput, creatorProblem } from './creator.ts';
 import { type CredentialRefusal, hasOtherRequester } from './desired-status.ts';
 import { askerOf, isConfirmedSpec, type Naming, type Review, reviewOf } from './review.ts';
@@ -21,11 +25,14 @@ export type Lineage =
       readonly identity: Identity;
       readonly ancestors: readonly CredentialRecord[];
       readonly end: number;
+      /** It stops the present credential, and would not stop a successor. */
+      readonly lock?: DesiredCondition;
     }
-  /** An ancestor does not work now: nothing is issued, and what was issued grants nothing meanwhile. */
+  /** An ancestor does not work now, or a lock stops it: nothing is issued, and what was issued grants nothing meanwhile. */
   | {
       readonly kind: 'blocked';
       readonly ancestors: readonly CredentialRecord[];
+      readonly reason: Reason;
       readonly message: string;
       /** True when the present spec of an ancestor is not reconciled yet: it will be within milliseconds. */
       readonly tooEarly: boolean;
@@ -42,6 +49,7 @@ export interface LineageInput extends CreatorInput, SitePolicyInput {
   readonly trustedSince: number;
   /** True when it was made or changed in a time without policies. */
   readonly isUnguarded: boolean;
+  readonly locks: Pick<Locks, 'find'>;
   /** The outcome of the review of the one who asked for the present spec. The keys above may have got more since. */
   readonly reviewed?: Review;
   /** Set once they were found not to be permitted to have the groups that the keys above got since. */
@@ -153,7 +161,13 @@ function identified(input: LineageInput, ancestors: readonly CredentialRecord[],
   const { identity } = result;
   const lineage = judgedBy(ancestors, identity, input);
   if (isPinning(record, ancestors, naming))
-    return { kind: 'blocked', ancestors, message: messages.default, tooEarly: true };
+    return {
+      kind: 'blocked',
+      ancestors,
+      reason: reasons.accessKeyNotLive,
+      message: messages.default,
+      tooEarly: true,
+    };
   if (withoutNewGroups || (lineage.kind === 'blocked' && lineage.tooEarly)) return lineage;
   const review = reviewOf(record, identity, naming);
   const isDone = review === undefined || isDeepStrictEqual(review, input.reviewed);
@@ -163,16 +177,37 @@ function identified(input: LineageInput, ancestors: readonly CredentialRecord[],
 function judgedBy(
   ancestors: readonly CredentialRecord[],
   identity: Identity,
-  { lookup, now, limits }: LineageInput,
+  input: LineageInput,
 ): GrantedLineage {
+  const { lookup, now, limits } = input;
+  const lock = lockOf(input, ancestors);
+  if (lock?.isLasting === true) return { kind: 'blocked', ancestors, ...lock.condition, tooEarly: false };
+  const present = lock && { lock: lock.condition };
   const [parent] = ancestors;
-  if (parent === undefined) return { kind: 'live', identity, ancestors, end: Number.POSITIVE_INFINITY };
+  if (parent === undefined)
+    return { kind: 'live', identity, ancestors, end: Number.POSITIVE_INFINITY, ...present };
   const verdict = isLive(parent, lookup, now, limits);
-  if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end };
+  if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end, ...present };
   const cause = verdict.accessKeyReason ?? verdict.reason;
   const message = `An access key above this credential does not work now: ${cause}.`;
   const tooEarly = ancestors.some(isUnseen);
-  return { kind: 'blocked', ancestors, message, tooEarly };
+  return { kind: 'blocked', ancestors, reason: reasons.accessKeyNotLive, message, tooEarly };
+}
+
+/** The reason that its owner sees. Why there is a lock, only those who see locks read. */
+export const lockedBy = ({ name }: LockRecord): DesiredCondition => ({
+  reason: reasons.locked,
+  message: `The CredentialLock "${name}" stops it: it works again when the lock is gone.`,
+});
+
+/** Its certificate would count for as long as before, so another one is no way out of a lock by time. */
+function lockOf({ record, locks, now }: LineageInput, ancestors: readonly CredentialRecord[]) {
+  const [parent, ...others] = ancestors;
+  const above = parent && locks.find(parent, others, { now });
+  const own = above ?? locks.find(record, ancestors, { now });
+  if (own === undefined) return undefined;
+  const isLasting = above !== undefined || concernsObject(own, now) || record.kubeConfig?.clientCert === true;
+  return { condition: lockedBy(own), isLasting };
 }
 
 /** Whether groups of the keys above come to a credential that it was confirmed without. */

@@ -10,6 +10,7 @@ import {
 import { finalizers } from '../../api/names.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import { parseSitePolicy } from '../../credentials/site-policy.ts';
+import { Locks } from '../../platform/locks.ts';
 import { decideKey } from './access-keys/policy.ts';
 import { decideIssued } from './issued/policy.ts';
 
@@ -44,6 +45,7 @@ function decide(record: CredentialRecord, data: Readonly<Record<string, string>>
     now: created + 1_000,
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: parseSitePolicy({ data }),
     hasRoom: () => true,
   };

@@ -66,12 +66,12 @@ describe('statusPatch', () => {
     const wanted = { ...previous, expirationTimestamp: '2026-11-21T10:00:40Z' };
     expect(statusPatch(record(written), next, now)).toEqual({ previous: wanted });
     expect(statusPatch(record({ ...written, previous: { ...former, keyID: 'k1' } }), next, now)).toEqual({
-      previous: { ...wanted, keyID: null, signingKeyID: null },
+      previous: { ...wanted, keyID: null, signingKeyID: null, issuedAt: null },
     });
     const named = { ...next.confirmation, previous: { ...previous, signingKeyID: 'k2' } };
     expect(
       statusPatch(record({ ...written, previous: former }), { ...next, confirmation: named }, now),
-    ).toEqual({ previous: { ...wanted, keyID: null, signingKeyID: 'k2' } });
+    ).toEqual({ previous: { ...wanted, keyID: null, signingKeyID: 'k2', issuedAt: null } });
   });
 
   it('keeps the transition time of a condition whose status stays', () => {

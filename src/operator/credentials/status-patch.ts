@@ -88,7 +88,7 @@ function changedFields(present: Confirmation, wanted: Confirmation): StatusField
 }
 
 /** A merge patch leaves what it does not name: it would say of the new predecessor by which key the former one was signed. */
-const ofFormer = { keyID: null, signingKeyID: null };
+const ofFormer = { keyID: null, signingKeyID: null, issuedAt: null };
 
 function writtenFields(confirmation: Confirmation): StatusFields {
   const { lastActivity: _ofTheGateway, previous, ...fields } = confirmation;
@@ -119,7 +119,11 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     boundSerials: fields.boundSerials,
     criticalScopes: fields.criticalScopes,
     allowedNamespaces: fields.allowedNamespaces,
-    previous: previous && { ...previous, expirationTimestamp: formatTimestamp(previous.expirationTimestamp) },
+    previous: previous && {
+      ...previous,
+      expirationTimestamp: formatTimestamp(previous.expirationTimestamp),
+      ...defined({ issuedAt: formatTimestamp(previous.issuedAt) }),
+    },
   };
 }
 

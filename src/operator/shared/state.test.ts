@@ -24,6 +24,8 @@ describe('stateOf', () => {
       'Waiting (AccessKeyNotFound)',
       state('False', reasons.accessKeyNotFound, [reconciling, reasons.accessKeyNotFound]),
     ],
+    ['Locked', state('False', reasons.locked)],
+    ['Locked', state('False', reasons.locked, [reconciling, reasons.locked])],
     ['Waiting (AccessKeyNotLive)', state('False', reasons.accessKeyNotLive)],
     ['Refused (DuplicateKey)', state('False', reasons.duplicateKey, [stalled, reasons.duplicateKey])],
     [

@@ -7,6 +7,7 @@ const plain: Readonly<Partial<Record<Reason, string>>> = {
   [reasons.disabled]: 'Disabled',
   [reasons.expired]: 'Expired',
   [reasons.deleting]: 'Deleting',
+  [reasons.locked]: 'Locked',
 };
 
 /** The operator asks again, and nothing comes of it before a person grants something. */

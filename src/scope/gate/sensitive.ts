@@ -1,5 +1,6 @@
 import { credentialKinds } from '../../api/credential-kinds.ts';
 import { group, systemNamespace, targetsNamespace } from '../../api/names.ts';
+import { credentialLocks } from '../../api/resources.ts';
 import type { RequestMeaning } from '../requests/resolve-request.ts';
 
 /**
@@ -25,7 +26,7 @@ export function needsName(request: RequestMeaning): boolean {
       // Without our policies and schemas, or with a webhook that reads along, every limit here could be lifted.
       return !reads.has(verb);
     case group:
-      return credentialResources.has(resource);
+      return credentialResources.has(resource) || resource === credentialLocks.plural;
     default:
       return false;
   }

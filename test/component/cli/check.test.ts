@@ -29,6 +29,7 @@ const kinds = [
   'virtualclusterinstances',
   'spaceinstances',
   'clusters',
+  'credentiallocks',
 ];
 const policyKinds = {
   mutatingadmissionpolicies: 'MutatingAdmissionPolicy',

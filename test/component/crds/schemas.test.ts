@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import {
   clusters,
+  credentialLocks,
   directClusterEndpointTokens,
   ownedAccessKeys,
   type Resource,
@@ -16,6 +17,7 @@ import { additions, contract } from './contract.ts';
 const folder = path.join(import.meta.dirname, '../../../crds');
 const kinds: readonly Resource[] = [
   clusters,
+  credentialLocks,
   directClusterEndpointTokens,
   ownedAccessKeys,
   spaceInstances,

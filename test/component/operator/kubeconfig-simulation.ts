@@ -31,6 +31,7 @@ import { PacedWrites } from '../../../src/operator/credentials/paced-writes.ts';
 import { toSecretRecord } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { KeyRing } from '../../../src/operator/signing-keys/key-ring.ts';
+import { Locks } from '../../../src/platform/locks.ts';
 import type {
   OpenResult,
   TargetClients,
@@ -258,6 +259,7 @@ export class KubeConfigSimulation {
       workingSince: () => workingSince,
       onEndRecorded: nothing,
       trustedSince: () => 0,
+      locks: new Locks(),
       unguarded: { has: () => false, judged: async () => undefined },
       hasTarget: () => false,
       sitePolicy: () => noSitePolicy,

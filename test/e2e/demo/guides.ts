@@ -16,6 +16,7 @@ const lastPages = ['site-policy', 'install', 'run-gateway', 'operate', 'monitori
 const ofReference = [
   'alerts',
   'kubeconfig-request',
+  'locks',
   'own-credentials',
   'scope',
   'self',

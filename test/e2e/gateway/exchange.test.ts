@@ -6,6 +6,8 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { TokenIssuer } from '../../../lab/provider/token-issuer.ts';
+import { annotations } from '../../../src/api/names.ts';
+import { credentialLocks } from '../../../src/api/resources.ts';
 import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
 import { readAuditLog } from '../../builders/audit-lines.ts';
 import { removeExchangedKeys } from './exchanged-keys.ts';
@@ -102,6 +104,39 @@ it('a pipeline exchanges its token for a child that ends with the key, which has
     'the child ends with its key',
     async () => (await child.send('GET', `${management}/api`)).status === 401,
   );
+});
+
+it('a lock of issuer and subject stops what came of their tokens, and takes no more of these', async () => {
+  const { audience } = await trustingKey();
+  const sub = name('repo');
+  const [mine, other] = await Promise.all(
+    [sub, name('repo')].map(
+      async (subject) => await exchange({ audience, subject_token: await pipelineToken({ sub: subject }) }),
+    ),
+  );
+  const [child, untouched] = [mine, other].map((answer) => new OwnClient(world, answer?.body.access_token));
+  const statusOf = async (client: OwnClient | undefined) =>
+    (await client?.send('GET', `${management}/api`))?.status;
+  expect([await statusOf(child), await statusOf(untouched)]).toEqual([200, 200]);
+  const { body: self } = (await child?.send('POST', selves, { body: {} })) ?? {};
+  const key = { kind: 'OwnedAccessKey', metadata: { name: String(self.status.credential.name) } };
+  // Its user has rights at the API server, and cannot take it from under the lock there.
+  const { api } = await world.user(pipeline);
+  const changed = await api.annotate(key, {
+    [annotations.exchangedIssuer]: null,
+    [annotations.exchangedSubject]: 'another',
+  });
+  expect(changed.metadata.annotations).toMatchObject({ [annotations.exchangedSubject]: sub });
+  const lock = await admin.create(credentialLocks, { exchange: { issuer: issuer.issuer, subject: sub } });
+  await until('the child is refused', async () => (await statusOf(child)) === 401);
+  const refused = await exchange({ audience, subject_token: await pipelineToken({ sub }) });
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { error_description: expect.stringContaining('a lock of the platform stops') },
+  });
+  expect(await statusOf(untouched)).toBe(200);
+  await admin.delete(lock);
+  await until('the child works again', async () => (await statusOf(child)) === 200);
 });
 
 it('two replicas that get one token at once make one key', async () => {

@@ -61,8 +61,8 @@ const credentialKinds = [
 const usesOfReader: Uses = {
   ...Object.assign(
     {},
-    ...[...credentialKinds, 'virtualclusterinstances', 'spaceinstances', 'clusters'].map((plural) =>
-      reads(`${credentials}/${plural}`, (verb) => `${plural} ${verb}`),
+    ...[...credentialKinds, 'virtualclusterinstances', 'spaceinstances', 'clusters', 'credentiallocks'].map(
+      (plural) => reads(`${credentials}/${plural}`, (verb) => `${plural} ${verb}`),
     ),
   ),
   ...Object.fromEntries(

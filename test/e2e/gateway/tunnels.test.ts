@@ -5,6 +5,7 @@ import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { group } from '../../../src/api/names.ts';
+import { credentialLocks } from '../../../src/api/resources.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilKnown } from './known-holder.ts';
@@ -55,6 +56,11 @@ describe.each(protocols)('over %s', async (protocol, env) => {
     ['is deleted', async ({ object }) => await admin.delete(object)],
     ['gets an end that is over', async ({ object }) => await admin.patch(object, { spec: { ttl: 1 } })],
     ['gets another scope', async ({ object }) => await admin.patch(object, { spec: { scope: {} } })],
+    [
+      'is locked',
+      async ({ object }) =>
+        await admin.create(credentialLocks, { accessKey: { name: object.metadata.name } }),
+    ],
   ])('a shell ends, and its command, when its key %s; that of another key goes on', async (_, change) => {
     const name = world.name('shell');
     const [holder, other] = await Promise.all([knownHolder(world, { user }), knownHolder(world, { user })]);

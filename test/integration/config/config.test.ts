@@ -104,7 +104,7 @@ describe('config/default', async () => {
   it('has every definition of crds/', async () => {
     const definitions = await render(plane, new URL('../../../crds', import.meta.url).pathname);
     const names = (list: readonly Rendered[]): string[] => list.map(({ metadata }) => metadata.name).sort();
-    expect(definitions).toHaveLength(6);
+    expect(definitions).toHaveLength(7);
     expect(names(objects.filter(({ kind }) => kind === 'CustomResourceDefinition'))).toEqual(
       names(definitions),
     );

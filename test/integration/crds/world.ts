@@ -4,6 +4,7 @@ import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { type Manifest, manifestOf } from '../../../lab/operator/manifest.ts';
 import {
   clusters,
+  credentialLocks,
   directClusterEndpointTokens,
   ownedAccessKeys,
   type Resource,
@@ -112,7 +113,7 @@ function inNamespaceOf({ metadata }: { metadata: { namespace?: string } }): { na
 
 async function install({ kubectl }: ControlPlaneAccess): Promise<void> {
   await succeed(kubectl(['apply', '--server-side', '--force-conflicts', '-k', 'crds']));
-  const names = kinds.map(({ plural, group }) => `crd/${plural}.${group}`);
+  const names = [...kinds, credentialLocks].map(({ plural, group }) => `crd/${plural}.${group}`);
   await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=120s', ...names]));
 }
 

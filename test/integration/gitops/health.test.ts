@@ -41,6 +41,7 @@ const unusual: Readonly<Record<string, Judgement['kstatus']>> = {
   'testdata/progressing_noStatus.yaml': 'Current',
   // The operator looks again, and nothing changes unless a person or something outside changes it.
   'testdata/degraded_accessKeyNotLive.yaml': 'InProgress',
+  'testdata/degraded_locked.yaml': 'InProgress',
   'testdata/degraded_targetUnreachable.yaml': 'InProgress',
   // Off, and something else is the matter with it besides.
   'testdata/suspended_disabledBeforeItsEnd.yaml': 'Failed',

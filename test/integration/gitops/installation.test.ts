@@ -51,6 +51,7 @@ describe('the marks of config/default against deletion', async () => {
 describe('the health checks in an installation of Argo CD', () => {
   const kinds = [
     'Cluster',
+    'CredentialLock',
     'DirectClusterEndpointToken',
     'OwnedAccessKey',
     'SpaceInstance',

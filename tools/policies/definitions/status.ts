@@ -10,7 +10,7 @@ export const status = validating({
     either. The account that records activity may move lastActivity forward and nothing else.
   `,
   operations: ['CREATE', 'UPDATE'],
-  resources: kinds.map((plural) => `${plural}/status`),
+  resources: [...kinds, 'credentiallocks'].map((plural) => `${plural}/status`),
   matchConditions: {
     'not-exempt': notOperator,
   },

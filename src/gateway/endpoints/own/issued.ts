@@ -132,6 +132,7 @@ const codesByRefusal: Readonly<Partial<Record<RefusalCode, readonly Reason[]>>> 
     reasons.accessKeyNotFound,
     reasons.accessKeyGone,
     reasons.accessKeyNotLive,
+    reasons.locked,
     reasons.accessKeyChainInvalid,
     reasons.tokenTooLarge,
     reasons.objectTooLarge,

@@ -137,7 +137,8 @@ function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): Des
   if (record.disabled)
     return { status: 'False', reason: reasons.disabled, message: 'The key is disabled by spec.disabled.' };
   if (lineage.kind === 'blocked')
-    return { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message };
+    return { status: 'False', reason: lineage.reason, message: lineage.message };
+  if (lineage.kind === 'live' && lineage.lock !== undefined) return { status: 'False', ...lineage.lock };
   return { status: 'True', reason: reasons.issued, message: 'The key is confirmed and works.' };
 }
 

@@ -16,6 +16,7 @@ import { credentialHash, keyIDOf } from '../../../credentials/keys/credential-ha
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { noSitePolicy } from '../../../credentials/site-policy.ts';
+import { Locks } from '../../../platform/locks.ts';
 import { toSecretRecord } from '../secret-record.ts';
 import type { KeyInput, KeyStep } from './decision.ts';
 import { decideKey } from './policy.ts';
@@ -60,6 +61,7 @@ function decide(
     now,
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,

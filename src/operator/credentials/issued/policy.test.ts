@@ -14,6 +14,7 @@ import { chainOf } from '../../../credentials/ancestors.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { noSitePolicy } from '../../../credentials/site-policy.ts';
+import { Locks } from '../../../platform/locks.ts';
 import type { SecretRecord } from '../secret-record.ts';
 import type { IssuedInput, IssuedStep } from './decision.ts';
 import { decideIssued } from './policy.ts';
@@ -72,6 +73,7 @@ function inputOf(
     now,
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,

@@ -60,7 +60,7 @@ function whileBlocked(
   { cause, sameLife }: Successor,
 ): Commit {
   if (sameLife || cause === reasons.renewed) return commitIssued(input, lineage, life);
-  return refuse(input, { reason: reasons.accessKeyNotLive, message: lineage.message, final: false });
+  return refuse(input, { reason: lineage.reason, message: lineage.message, final: false });
 }
 
 function commitIssued(input: IssuedInput, lineage: GrantedLineage, life: CredentialLife): Commit {

@@ -58,7 +58,7 @@ function previousOf(
   limits: IssuedLimits,
   now: number,
 ): PreviousCredential | undefined {
-  const { credentialHash: hash, serial, notAfter } = record.status;
+  const { credentialHash: hash, serial, notAfter, issuedAt } = record.status;
   if (hash === undefined || notAfter === undefined) return undefined;
   const expirationTimestamp = Math.min(notAfter, now + limits.rotationOverlap);
   const signingKeyID = signingKeyOf(record);
@@ -66,7 +66,7 @@ function previousOf(
     credentialHash: hash,
     serial,
     expirationTimestamp,
-    ...defined({ signingKeyID }),
+    ...defined({ issuedAt, signingKeyID }),
   };
 }
 
@@ -78,10 +78,7 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
     previous !== undefined && previous.expirationTimestamp > now && isPublished(previous.signingKeyID);
   const [fingerprint = ''] = record.fingerprints;
   const chain = chainOf(lineage.ancestors);
-  const ready: DesiredStatus['ready'] =
-    lineage.kind === 'blocked'
-      ? { status: 'False', reason: reasons.accessKeyNotLive, message: lineage.message }
-      : works(record);
+  const ready = readyOf(record, lineage);
   const soon = ready.status === 'True' && now >= life.expiringSoonAt;
   return {
     confirmation: {
@@ -98,6 +95,12 @@ export function keptStatus(input: IssuedInput, lineage: GrantedLineage, life: Cr
     ...(soon ? { expiringSoon: expiringSoon(record, life) } : {}),
     ...scopeCondition(unmatchedScope, now),
   };
+}
+
+function readyOf(record: CredentialRecord, lineage: GrantedLineage): DesiredStatus['ready'] {
+  if (lineage.kind === 'blocked')
+    return { status: 'False', reason: lineage.reason, message: lineage.message };
+  return lineage.lock === undefined ? works(record) : { status: 'False', ...lineage.lock };
 }
 
 /** Fields of a credential for people, which one of an earlier release has not or has in another place. */

@@ -14,6 +14,7 @@ import { annotations, finalizers } from '../../../api/names.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { noSitePolicy } from '../../../credentials/site-policy.ts';
+import { Locks } from '../../../platform/locks.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { lineageOf } from '../lineage.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
@@ -100,6 +101,7 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     now,
     trustedSince: 0,
     isUnguarded: false,
+    locks: new Locks(),
     sitePolicy: noSitePolicy,
     hasRoom: () => true,
     limits,

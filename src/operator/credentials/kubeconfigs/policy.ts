@@ -30,13 +30,13 @@ export function decideKubeConfig(input: KubeConfigInput): IssuedStep {
 }
 
 /**
- * A verifier of a token asks about the keys above it. No one does so for a certificate, so while one of them does not
- * work the certificate must go. Another is issued for the rest of its life afterwards.
+ * A verifier of a token asks about the keys above it, and about locks. No one does so for a certificate, so while one of them does not
+ * work, or a lock stops it, the certificate must go. Another is issued for the rest of its life afterwards.
  */
 function blockedKeyProblem({ record }: KubeConfigInput, { desired }: Commit): CredentialRefusal | undefined {
   const { reason, message } = desired.ready;
-  const isBlocked = record.kubeConfig?.clientCert === true && reason === reasons.accessKeyNotLive;
-  return isBlocked ? { reason, message, final: false } : undefined;
+  const isBlocked = reason === reasons.accessKeyNotLive || reason === reasons.locked;
+  return isBlocked && record.kubeConfig?.clientCert === true ? { reason, message, final: false } : undefined;
 }
 
 /**

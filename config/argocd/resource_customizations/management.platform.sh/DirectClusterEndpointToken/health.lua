@@ -21,7 +21,7 @@ if is.Stalled ~= nil then
   health.status = "Degraded"
   health.message = is.Stalled.message
 -- A key above this object is disabled or has ended, which does not pass by itself.
-elseif is.Ready.reason == "AccessKeyNotLive" then
+elseif is.Ready.reason == "AccessKeyNotLive" or is.Ready.reason == "Locked" then
   health.status = "Degraded"
 -- It may work all the same: then it cannot be renewed, or something of it cannot be revoked.
 elseif is.Reconciling ~= nil then

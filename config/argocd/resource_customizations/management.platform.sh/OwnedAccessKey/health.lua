@@ -25,7 +25,7 @@ elseif is.Stalled ~= nil then
   health.status = "Degraded"
   health.message = is.Stalled.message
 -- A key above this one is disabled or has ended, which does not pass by itself.
-elseif is.Ready.reason == "AccessKeyNotLive" then
+elseif is.Ready.reason == "AccessKeyNotLive" or is.Ready.reason == "Locked" then
   health.status = "Degraded"
 elseif is.Reconciling ~= nil then
   health.message = is.Reconciling.message
