@@ -39,9 +39,14 @@ async function asReader(...commands: string[]): Promise<{ exitCode: number; stde
   return { exitCode, stderr };
 }
 
-/** A shell in the pod that does not end by itself, nor what it started. Resolves to its end. */
+/**
+ * A shell in the pod that does not end by itself, nor what it started. Resolves to its end. The page about locks has stopped the
+ * certificate of $SHOP meanwhile, and another one took its place.
+ */
 async function stubbornShell(): Promise<{ readonly ended: Promise<unknown> }> {
-  const command = `kubectl --kubeconfig=$SHOP exec web-0 -n shop-web -- sh -c 'trap "" TERM; sleep 7777 & wait'`;
+  const get = 'kubectl --kubeconfig=$ADMIN get vcik $(basename $SHOP .yaml) -n p-demo';
+  const fetch = `(umask 077; ${get} -o jsonpath='{.status.kubeConfig}' > again.yaml)`;
+  const command = `${fetch}; kubectl --kubeconfig=again.yaml exec web-0 -n shop-web -- sh -c 'trap "" TERM; sleep 7777 & wait'`;
   const ended = asReader(`${command} || true`);
   const runs = async () => [...demo.processes().values()].some((line) => line.includes('sleep 7777'));
   await until('the shell runs', runs);
