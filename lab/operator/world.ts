@@ -27,6 +27,8 @@ export interface WorldOptions {
    * file before where that had the same settings and left it at work.
    */
   readonly operator?: boolean;
+  /** How many policies there are where another release is installed. Default: those of this one. */
+  readonly policies?: number;
   /** False: objects are left as they are after the tests, for the control plane goes with them. Default: true. */
   readonly clear?: boolean;
 }
@@ -62,7 +64,7 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
   const plane = options.plane ?? (await sharedControlPlane(settings));
   await installLatchkey(plane);
   // An operator is waited for until it believes them.
-  if (options.operator === false) await untilStampsCount(plane);
+  if (options.operator === false) await untilStampsCount(plane, options.policies);
   const guard = await Guard.start('operator-world');
   const things = new Belongings();
   const running: RunningOperator[] = [];
