@@ -52,7 +52,8 @@ await kubectl('create', 'namespace', systemNamespace);
 const installed = await argoCD.operate({ manifests: before });
 // The world finds it installed.
 await writeFile(path.join(plane.folder, 'latchkey-installed'), '');
-const world = await operatorWorld({ plane, operator: false, clear: false });
+const policies = before.filter(({ kind }) => /AdmissionPolicy(?:Binding)?$/.test(kind)).length;
+const world = await operatorWorld({ plane, operator: false, clear: false, policies });
 const { admin } = world;
 let key: Stored;
 /** The site policy asks for one. */
