@@ -160,7 +160,7 @@ export const errorCatalogue = {
   },
   ERR_TARGET_ENTRY: {
     message: 'User "{user}" needs the verb "{verb}" on {object}{note}',
-    fix: 'Correct the name, where it is a typing error. Or have a role with this verb bound to the user: latchkey-use for virtual clusters (latchkey-use-as-admin for client certificates), latchkey-use-space, latchkey-use-cluster.',
+    fix: 'Correct the name, where it is a typing error. Or have a role with this verb bound to the user: latchkey-use for virtual clusters (latchkey-use-as-admin for client certificates), latchkey-use-space, latchkey-use-cluster, and latchkey-direct-endpoint for the agent of a direct endpoint.',
     httpStatus: 403,
   },
   ERR_TOO_MANY_REQUESTS: {

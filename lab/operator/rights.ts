@@ -1,6 +1,6 @@
 import { clusterRoleBindings, clusterRoles } from '../../src/api/resources.ts';
 import { isAllowed } from '../../src/platform/access-review.ts';
-import type { Api } from './api.ts';
+import type { Api, Stored } from './api.ts';
 import { uniqueName } from './manifest.ts';
 import { until } from './until.ts';
 
@@ -35,9 +35,9 @@ export async function giveRight(admin: Api, user: string, rule: Rule): Promise<v
   await until('the right counts', counts);
 }
 
-/** The same with the rights of a role that exists. */
-export async function bindRole(admin: Api, user: string, role: string): Promise<void> {
-  await admin.createObject(clusterRoleBindings, {
+/** The same with the rights of a role that exists. Resolves with the binding. */
+export async function bindRole(admin: Api, user: string, role: string): Promise<Stored> {
+  return await admin.createObject(clusterRoleBindings, {
     apiVersion: `${api}/v1`,
     kind: 'ClusterRoleBinding',
     metadata: { name: uniqueName('right') },

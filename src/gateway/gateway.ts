@@ -216,6 +216,7 @@ export class Gateway {
     };
     return new Endpoints({
       ...{ ...this.#options, ...shared },
+      tokens: this.#index.tokens,
       targetRecords: this.#targetRecords,
       permissions: this.#permissions,
       misses,

@@ -13,6 +13,7 @@ import { type EntryPermissions, entryDenial } from './gate/entry-permissions.ts'
 import { isExtendedRead } from './gate/extended-reads.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
+import { isAgent } from './gate/own-objects.ts';
 import { isTargetRead } from './gate/target-reads.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import { impersonates } from './proxy/request-headers.ts';
@@ -108,7 +109,7 @@ export class RequestHandler {
       isPlatform: asked.target.kind === 'management',
     };
     // Reads of targets are answered with those that the scopes name.
-    const isNarrowed = isTargetRead(asked) && !isExtendedRead(asked);
+    const isNarrowed = isTargetRead(asked) && !isExtendedRead(asked) && !isAgent(sender.verdict);
     const denial = isNarrowed ? undefined : findDenial(sender.verdict, asked, anyPlace);
     return denial ?? this.#enter(exchange, { asked, sender, audit });
   }

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Clock } from '../kube/clock.ts';
 import type { Logger } from '../logger.ts';
+import { liveCredentials } from '../scope/gate/agents.ts';
 import type { ResolvedRequest } from '../scope/requests/resolve-request.ts';
 import type { GatewaySettings } from '../settings/gateway.ts';
 import type { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
@@ -236,7 +237,9 @@ const withTunnel = (forwarding: Forwarding, { tunnel }: Sending): Forwarding => 
  * sets no limit to logs either, followed or not, and a query says in many ways that they are.
  */
 const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
-  verb === 'watch' || verb === 'proxy' || subresource === 'proxy' || subresource === 'log';
+  verb === 'watch' || verb === 'proxy' || longSubresources.has(subresource);
+
+const longSubresources: ReadonlySet<string> = new Set(['proxy', 'log', liveCredentials]);
 
 /**
  * A server may leave the offer of another protocol alone, and answer as if it had not been made. Clients that would rather watch

@@ -11,6 +11,7 @@ export interface AccessQuestion {
   readonly verb: string;
   /** Plural, lower case. */
   readonly resource: string;
+  readonly subresource?: string;
   /** Absent: the object has none. */
   readonly namespace?: string;
   readonly name: string;

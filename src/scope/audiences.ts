@@ -32,6 +32,12 @@ export function audiencesOf({
   return asksForPlatform && ancestors.every(reachesPlatform) ? [...clusters, issuer] : clusters;
 }
 
+/** Whether such a token names this cluster among them, as far as this scope goes. */
+export function mayReachCluster(scope: RawScope | undefined, cluster: string): boolean {
+  const reach = clustersOf(scope);
+  return reach === 'all' || reach.has(cluster);
+}
+
 type Clusters = 'all' | ReadonlySet<string>;
 
 /** The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. */

@@ -1,5 +1,6 @@
 import { group } from '../../api/names.ts';
 import { issuerDocuments } from '../../credentials/tokens/discovery.ts';
+import { liveCredentials } from '../../scope/gate/agents.ts';
 import type { TargetLocation } from '../../scope/gate/authorise.ts';
 import { isCredentialRequest } from '../../scope/gate/sensitive.ts';
 import type { RequestMeaning, ResolvedRequest } from '../../scope/requests/resolve-request.ts';
@@ -7,6 +8,7 @@ import { version } from '../../version.ts';
 import { credentialKind, isNamespaceMade } from '../gate/authorise.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { hasBody } from '../server/error-answer.ts';
+import { streamCredentials } from './direct/stream-credentials.ts';
 import { discoveryEndpoints } from './discovery/discovery.ts';
 import { KubeConfigs } from './kubeconfig/kubeconfigs.ts';
 import { credentialEndpoints } from './own/endpoints.ts';
@@ -40,6 +42,7 @@ const everywhere = (services: EndpointServices): EndpointTable => ({
 /** Only where the target is the platform itself. */
 const onPlatform = (services: EndpointServices): EndpointTable => ({
   ...Object.fromEntries(everyVerb.map((verb) => [`${verb} selves.${group}`, selves(services)])),
+  [`get clusters/${liveCredentials}.${group}`]: streamCredentials(services),
   [`create virtualclusterinstances/kubeconfig.${group}`]: new KubeConfigs(services).answer,
   ...discoveryEndpoints(),
   ...projectEndpoints(services),

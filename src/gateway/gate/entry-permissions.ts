@@ -145,10 +145,11 @@ export class EntryPermissions {
 /** The answer to a user who may not. `note`: what else their credential may lack. */
 export function entryDenial(
   { user }: Pick<Identity, 'user'>,
-  { verb, resource, namespace, name }: AccessQuestion,
+  { verb, resource, subresource, namespace, name }: AccessQuestion,
   note?: string,
 ): ErrorAnswer {
-  const object = `${resource}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
+  const kind = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const object = `${kind}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
   return errorAnswer('ERR_TARGET_ENTRY', {
     ...{ user, verb, object },
     note: note === undefined ? '' : `; ${note}`,
@@ -157,5 +158,5 @@ export function entryDenial(
 
 const keyFor = (
   { user, groups }: Identity,
-  { group, verb, resource, namespace, name }: AccessQuestion,
-): string => JSON.stringify([user, groups, group, verb, resource, namespace, name]);
+  { group, verb, resource, subresource, namespace, name }: AccessQuestion,
+): string => JSON.stringify([user, groups, group, verb, resource, subresource, namespace, name]);

@@ -20,12 +20,20 @@ const verbs: ReadonlySet<string> = new Set([
  * Whether a request is about credentials of one's own. For the holder of an access key the gateway answers it itself: no scope
  * needs to allow it, because a key with a scope has itself and its children only. Tokens and kubeconfigs are for other things.
  */
-export const isOwnRequest = (request: RequestMeaning, { record }: Pick<Verdict, 'record'>): boolean =>
+export const isOwnRequest = (
+  request: RequestMeaning,
+  { record, gates }: Pick<Verdict, 'record' | 'gates'>,
+): boolean =>
   record.kind === 'OwnedAccessKey' &&
+  !isAgent({ gates }) &&
   isCredentialRequest(request) &&
   request.target.kind === 'management' &&
   request.apiVersion === version &&
   (request.subresource === '' ? verbs.has(request.verb) : isStatusRead(request));
+
+/** Whether it is for the stream of a direct endpoint, and for nothing else. */
+export const isAgent = ({ gates }: Pick<Verdict, 'gates'>): boolean =>
+  gates.some(({ agentOf }) => agentOf !== undefined);
 
 /** The whole object, as without the subresource. */
 const isStatusRead = ({ verb, name, subresource }: RequestMeaning): boolean =>

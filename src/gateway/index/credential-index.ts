@@ -7,6 +7,7 @@ import { Informers, type InformersOptions } from '../../platform/informers.ts';
 import { Locks } from '../../platform/locks.ts';
 import { Activity, type ActivityOptions } from './activity.ts';
 import { CredentialRecords } from './credential-records.ts';
+import { LiveTokens } from './live-tokens.ts';
 import type { TargetRecords } from './target-records.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import { Verdicts } from './verdicts.ts';
@@ -36,6 +37,8 @@ const freshnessMs = 250;
 export class CredentialIndex {
   readonly records = new CredentialRecords();
   readonly locks = new Locks();
+  /** For direct endpoints. */
+  readonly tokens: LiveTokens;
   readonly #options: CredentialIndexOptions;
   readonly #informers: Informers;
   readonly #verdicts: Verdicts;
@@ -61,7 +64,9 @@ export class CredentialIndex {
       writesPerSecond: options.activityWritesPerSecond,
     });
     const ownActivity = this.#activity.lastUse;
-    this.#verdicts = new Verdicts({ ...options, records, locks, now, activityInterval, ownActivity });
+    const shared = { ...options, records, locks, now, activityInterval, ownActivity };
+    this.#verdicts = new Verdicts(shared);
+    this.tokens = new LiveTokens(shared);
   }
 
   /** Works until the signal aborts. */

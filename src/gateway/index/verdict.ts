@@ -55,6 +55,35 @@ export function judge(
   now: number,
   options: JudgeOptions,
 ): Verdict | Refused {
+  const life = judgeLife(record, hash, now, options);
+  if ('reason' in life) return life;
+  const scopes = ownedScopes(record, life.ancestors, options.projectNamespacePrefix);
+  if (scopes === undefined) return { reason: notForGateway };
+  return {
+    ...life,
+    gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
+    gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
+  };
+}
+
+/** The same for a token at a direct endpoint, which makes gates of its scopes itself. There are many, and few are used here. */
+export function judgeForEndpoint(
+  record: LiveRecord,
+  hash: string,
+  now: number,
+  options: JudgeOptions,
+): Verdict | Refused {
+  if (record.kind !== 'DirectClusterEndpointToken') return { reason: notForGateway };
+  const life = judgeLife(record, hash, now, options);
+  return 'reason' in life ? life : { ...life, gates: [], gateOwners: [] };
+}
+
+function judgeLife(
+  record: LiveRecord,
+  hash: string,
+  now: number,
+  options: JudgeOptions,
+): Omit<Verdict, 'gates' | 'gateOwners'> | Refused {
   const life = isLive<LiveRecord>(record, options.records.accessKey, now, options);
   if (!life.live) return { reason: life.reason };
   const end = endOfHash(record, hash, now, life.end);
@@ -63,18 +92,14 @@ export function judge(
   if (instance !== undefined) return { reason: instance };
   const { identity, ancestors } = life;
   if (options.locks.find(record, ancestors, { now, hash }) !== undefined) return { reason: reasons.locked };
-  const scopes = ownedScopes(record, ancestors, options.projectNamespacePrefix);
-  if (scopes === undefined) return { reason: notForGateway };
   return {
     record,
     ancestors,
     identity,
     end,
     isLimited: isLimited(record),
-    gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
     // A fingerprint covers all that narrows, and is confirmed.
     scopes: [record, ...ancestors].map(({ status }) => status.fingerprint).join(' '),
-    gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
     impersonation: impersonationOf(record, identity),
   };
 }

@@ -13,6 +13,8 @@ export interface VerdictsOptions extends Omit<JudgeOptions, 'records' | 'locks'>
   readonly now: () => number;
   /** Called with each hash whose verdict no longer counts. */
   readonly onDropped: (hash: string) => void;
+  /** Default: for requests to the gateway. */
+  readonly judge?: typeof judge;
 }
 
 interface Kept {
@@ -113,7 +115,7 @@ export class Verdicts {
   /** A credential that throws here, as one with an identity that may not be impersonated, grants nothing. */
   #judgeClaim(record: LiveRecord, hash: string): Verdict | Refused {
     try {
-      return judge(record, hash, this.#options.now(), this.#options);
+      return (this.#options.judge ?? judge)(record, hash, this.#options.now(), this.#options);
     } catch {
       return { reason: reasons.identityInvalid };
     }

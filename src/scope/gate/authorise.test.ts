@@ -122,7 +122,11 @@ const entries = {
   virtualClusters: fc.record({ project, virtualCluster: oneOf('shop', 'lab', '*') }, optional),
   clusters: fc.record({ cluster: oneOf('eu', 'us', '*') }, optional),
   roles: fc.record(
-    { role: oneOf('platform-cli', 'agent', 'x'), projects: listOf('demo'), virtualClusters: listOf('web') },
+    {
+      role: oneOf('platform-cli', 'network-peer', 'x'),
+      projects: listOf('demo'),
+      virtualClusters: listOf('web'),
+    },
     optional,
   ),
   rules,

@@ -54,6 +54,7 @@ function denialBy(
   { isPlatform }: TargetLocation,
 ): DenialReason | undefined {
   const { target } = request;
+  if (gate?.agentOf !== undefined) return denialOfAgent(gate, request);
   if (target.kind === 'management' && isAlwaysAllowed(request)) return undefined;
   let reached = false;
   for (const entry of gate?.entries ?? []) {
@@ -63,6 +64,13 @@ function denialBy(
   }
   if (!reached) return 'Target';
   return needsName(request) ? 'Unnamed' : 'Request';
+}
+
+/** It may not even ask who it is. */
+function denialOfAgent({ entries }: Gate, request: RequestMeaning): DenialReason | undefined {
+  const reaching = entries.filter(({ reaches }) => reaches(request.target));
+  if (reaching.length === 0) return 'Target';
+  return reaching.some(({ allows }) => allows(request)) ? undefined : 'Request';
 }
 
 function passes(entry: GateEntry, request: RequestMeaning, isPlatform: boolean): boolean {

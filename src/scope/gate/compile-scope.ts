@@ -1,6 +1,7 @@
 import type { RawScope } from '../effective-scope.ts';
 import { UnreadableEntry } from '../fields.ts';
 import type { FindProject } from '../request-path.ts';
+import { agentGate } from './agents.ts';
 import { clusterEntry, projectEntry, spaceEntry, virtualClusterEntry } from './entries.ts';
 import type { Gate, GateEntry } from './gate.ts';
 import { roleEntry } from './roles.ts';
@@ -23,6 +24,8 @@ const lists: ReadonlyMap<string, EntryReader> = new Map([
  * one, or cease to be one.
  */
 export function compileScope(scope: RawScope, findProject: FindProject): Gate {
+  const agent = agentGate(scope);
+  if (agent !== undefined) return agent;
   const unknown = Object.keys(scope).filter((list) => !lists.has(list));
   if (unknown.length > 0) {
     return {

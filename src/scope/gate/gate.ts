@@ -18,4 +18,6 @@ export interface Gate {
   readonly entries: readonly GateEntry[];
   /** Entries of the scope that allow nothing, for people. */
   readonly warnings: readonly string[];
+  /** Of an agent: the clusters whose stream it opens. It opens nothing else, not even what every credential may ask. */
+  readonly agentOf?: ReadonlySet<string>;
 }

@@ -11,6 +11,7 @@ import type { Authenticated } from '../../gate/authenticate.ts';
 import type { EntryPermissions } from '../../gate/entry-permissions.ts';
 import type { Misses } from '../../gate/misses.ts';
 import type { CredentialIndex } from '../../index/credential-index.ts';
+import type { LiveTokens } from '../../index/live-tokens.ts';
 import type { RecentChanges } from '../../index/recent-changes.ts';
 import type { TargetRecords } from '../../index/target-records.ts';
 import type { Forwarding } from '../../proxy/forward.ts';
@@ -104,6 +105,8 @@ export interface EndpointServices {
   /** Acts as the user of a credential; a request without a user can do nothing. */
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
+  /** That are good at direct endpoints. */
+  readonly tokens: LiveTokens;
   readonly quota: Quota;
   readonly held: HeldBytes;
   readonly yaml: YAMLReader;
@@ -114,7 +117,7 @@ export interface EndpointServices {
     TargetRecords,
     'instances' | 'spaces' | 'clusters' | 'projects' | 'findProject' | 'known'
   >;
-  readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf'>;
+  readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf' | 'mayStay'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: IssuerDocumentSource;
   /** Of reads of documents that take no credential. */

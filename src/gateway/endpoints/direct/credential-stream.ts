@@ -1,0 +1,216 @@
+import { beatMs, type LiveCredential, type LiveSpace } from '../../../api/live-credentials.ts';
+import { clusters } from '../../../api/resources.ts';
+import type { Timer } from '../../../kube/clock.ts';
+import type { ClusterRecord } from '../../../platform/targets/target-record.ts';
+import { effectiveScope } from '../../../scope/effective-scope.ts';
+import type { Verdict } from '../../index/verdict.ts';
+import type { EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
+import { Ends } from './ends.ts';
+import { LineWriter } from './line-writer.ts';
+import { rightToFollow } from './right-to-follow.ts';
+import { spacesOfCluster } from './spaces-of-cluster.ts';
+import { UserRights } from './user-rights.ts';
+
+export type StreamServices = Pick<EndpointServices, 'tokens' | 'clock' | 'permissions' | 'targetRecords'>;
+
+/** How soon it is noticed that a user lost the right to the cluster, milliseconds. */
+const checkMs = 500;
+/** How soon a token that becomes good without a change of its own is sent, and how soon one that the time alone makes good. */
+const recheckMs = 1_000;
+const recheckAllMs = 10_000;
+/** Looked at before others come to their turn. */
+const batchSize = 50;
+
+/** One stream of the tokens that are good in a cluster. Of what changes only the hash is kept until the reader takes it. */
+export class CredentialStream {
+  readonly #request: EndpointRequest;
+  readonly #services: StreamServices;
+  readonly #cluster: ClusterRecord;
+  readonly #writer: LineWriter;
+  readonly #rights: UserRights;
+  readonly #ends: Ends;
+  /** What the reader knows of each token, to tell whether it changed. */
+  readonly #sent = new Map<string, string>();
+  #spaces: ReadonlyMap<string, LiveSpace> = new Map();
+  /** Hashes to look at. */
+  readonly #changed = new Set<string>();
+  #areSpacesChanged = true;
+  #isBeatDue = false;
+  #isSynced = false;
+  #isOver = false;
+  #next = Promise.withResolvers<void>();
+  #timer: Timer | undefined;
+  #beatAt: number;
+  #recheckAt = 0;
+  #recheckAllAt = 0;
+  #version = '';
+
+  constructor(request: EndpointRequest, services: StreamServices, cluster: ClusterRecord) {
+    const { clock, permissions } = services;
+    this.#request = request;
+    this.#services = services;
+    this.#cluster = cluster;
+    this.#writer = new LineWriter(request.response, clock);
+    const onChange = (hash: string) => this.#touch(hash);
+    const entry = { verb: 'use', resource: clusters.plural, namespace: '', name: cluster.name };
+    this.#rights = new UserRights({ permissions, clock, entry, onChange });
+    this.#ends = new Ends(clock, onChange);
+    this.#beatAt = clock.monotonic() + beatMs;
+  }
+
+  /** Resolves when the reader has left, or may not go on. */
+  async run(): Promise<void> {
+    const { tokens, targetRecords } = this.#services;
+    const { response } = this.#request;
+    const onSpaces = () => {
+      this.#areSpacesChanged = true;
+      this.#next.resolve();
+    };
+    const unsubscribe = [
+      tokens.subscribe((hash) => this.#touch(hash)),
+      targetRecords.spaces.subscribe(onSpaces),
+      targetRecords.projects.subscribe(onSpaces),
+      targetRecords.clusters.subscribe(({ key }) => key === this.#cluster.name && this.#checkCluster()),
+    ];
+    response.once('close', () => this.#end());
+    try {
+      await this.#follow();
+    } finally {
+      this.#end();
+      this.#timer?.cancel();
+      this.#ends.stop();
+      for (const each of unsubscribe) each();
+      response.destroy();
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { name, uid } = this.#cluster;
+    this.#version = this.#services.tokens.version;
+    for (const hash of this.#services.tokens.hashes()) this.#changed.add(hash);
+    await this.#writer.write('START', { cluster: name, uid });
+    this.#tick();
+    while (!this.#isOver) {
+      this.#next = Promise.withResolvers();
+      await this.#sendSpaces();
+      await this.#sendChanged();
+      await this.#sendProof();
+      await this.#writer.flush();
+      if (this.#changed.size === 0) await this.#next.promise;
+    }
+  }
+
+  #touch(hash: string): void {
+    this.#changed.add(hash);
+    this.#next.resolve();
+  }
+
+  async #sendSpaces(): Promise<void> {
+    if (!this.#areSpacesChanged) return;
+    this.#areSpacesChanged = false;
+    const known = this.#spaces;
+    this.#spaces = spacesOfCluster(this.#services.targetRecords, this.#cluster);
+    for (const [key, { project, name }] of known)
+      if (!this.#spaces.has(key)) await this.#writer.write('NOSPACE', { project, name });
+    for (const [key, space] of this.#spaces)
+      if (JSON.stringify(known.get(key)) !== JSON.stringify(space)) await this.#writer.write('SPACE', space);
+  }
+
+  async #sendChanged(): Promise<void> {
+    let count = 0;
+    for (const hash of this.#changed) {
+      if (this.#isOver) return;
+      this.#changed.delete(hash);
+      count += 1;
+      if (count % batchSize === 0) await this.#request.turn();
+      await this.#sendState(hash);
+    }
+  }
+
+  async #sendState(hash: string): Promise<void> {
+    const verdict = this.#services.tokens.find(hash, this.#cluster.name);
+    const isAllowed = verdict === undefined ? false : this.#rights.find(hash, verdict.identity);
+    // Its first answer brings it here again.
+    if (isAllowed === undefined && !this.#sent.has(hash)) return;
+    if (verdict === undefined) this.#rights.forget(hash);
+    if (verdict === undefined || isAllowed !== true) {
+      if (!this.#sent.delete(hash)) return;
+      // The proof of up to where it is known follows at once: another gateway may know less.
+      this.#isBeatDue = true;
+      return await this.#writer.write('DROP', { hash });
+    }
+    const form = JSON.stringify([verdict.end, verdict.scopes, verdict.identity]);
+    if (this.#sent.get(hash) === form) return;
+    this.#sent.set(hash, form);
+    this.#ends.add(hash, verdict.end);
+    await this.#writer.write('ADD', toLiveCredential(hash, verdict));
+  }
+
+  async #sendProof(): Promise<void> {
+    const { clock, tokens } = this.#services;
+    const { positions } = tokens;
+    if (!this.#isSynced && this.#changed.size === 0 && !this.#rights.isAsking) {
+      this.#isSynced = true;
+      await this.#writer.write('SYNCED', { positions });
+    }
+    if (!this.#isBeatDue) return;
+    this.#isBeatDue = false;
+    this.#beatAt = clock.monotonic() + beatMs;
+    await this.#writer.write('BEAT', { time: clock.now(), positions });
+  }
+
+  #tick(): void {
+    if (this.#isOver) return;
+    const { clock, permissions } = this.#services;
+    const now = clock.monotonic();
+    this.#timer = clock.setTimer(() => this.#tick(), checkMs);
+    const { identity } = this.#request.sender.verdict;
+    if (!permissions.mayStay(identity, rightToFollow(this.#cluster.name))) return this.#end();
+    this.#rights.check();
+    this.#ends.look();
+    this.#recheck(now);
+    if (now < this.#beatAt) return;
+    this.#isBeatDue = true;
+    this.#next.resolve();
+  }
+
+  /** A token may become good because a key above it does, or a lock goes. */
+  #recheck(now: number): void {
+    const { version } = this.#services.tokens;
+    const isDue = now >= this.#recheckAllAt || (version !== this.#version && now >= this.#recheckAt);
+    if (!isDue) return;
+    this.#version = version;
+    this.#recheckAt = now + recheckMs;
+    this.#recheckAllAt = now + recheckAllMs;
+    for (const hash of this.#services.tokens.hashes()) if (!this.#sent.has(hash)) this.#changed.add(hash);
+    this.#next.resolve();
+  }
+
+  #checkCluster(): void {
+    const present = this.#services.targetRecords.clusters.get(this.#cluster.name);
+    if (present?.uid !== this.#cluster.uid || present.deleted !== undefined) this.#end();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#next.resolve();
+  }
+}
+
+function toLiveCredential(hash: string, verdict: Verdict): LiveCredential {
+  const { record, ancestors, identity, end } = verdict;
+  const { credentialHash, serial, previous } = record.status;
+  const ownSerial = credentialHash === hash ? serial : (previous?.serial ?? serial);
+  return {
+    hash,
+    jti: `${record.uid}.${ownSerial}`,
+    name: record.name,
+    user: identity.user,
+    groups: identity.groups,
+    end,
+    scopes: [record, ...ancestors].flatMap((each) => {
+      const scope = effectiveScope(each);
+      return scope === undefined ? [] : [{ owner: `${each.kind} "${each.name}"`, scope }];
+    }),
+  };
+}

@@ -1,0 +1,63 @@
+import { version } from '../../../api/names.ts';
+import { entryDenial } from '../../gate/entry-permissions.ts';
+import type { Verdict } from '../../index/verdict.ts';
+import { type ErrorAnswer, errorAnswer, leaveRest } from '../../server/error-answer.ts';
+import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import { answerFailure } from '../shared/reply.ts';
+import { CredentialStream, type StreamServices } from './credential-stream.ts';
+import { rightToFollow } from './right-to-follow.ts';
+
+/** Streams the credentials that are good in one cluster to the agent of its direct endpoint. */
+export function streamCredentials(
+  services: StreamServices & Pick<EndpointServices, 'permissions'>,
+): Endpoint {
+  return async (request) => {
+    try {
+      const refusal = await findRefusal(request, services);
+      if (refusal !== undefined) return request.refuse(refusal);
+      const cluster = services.targetRecords.clusters.get(request.asked.name);
+      if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
+      begin(request);
+      await new CredentialStream(request, services, cluster).run();
+    } catch (error) {
+      if (request.response.headersSent) request.response.destroy();
+      else answerFailure(request, error as Error);
+    }
+  };
+}
+
+async function findRefusal(
+  request: EndpointRequest,
+  { permissions }: Pick<EndpointServices, 'permissions'>,
+): Promise<ErrorAnswer | undefined> {
+  const { asked, sender } = request;
+  const { identity } = sender.verdict;
+  if (!isAgentOf(sender.verdict, asked.name)) return notAgent;
+  if (!isWatch(request)) return notWatched;
+  const right = rightToFollow(asked.name);
+  return (await permissions.isAllowed(identity, right)) ? undefined : entryDenial(identity, right);
+}
+
+/** A scope that opens everything, or none at all, does not open this. */
+const isAgentOf = ({ record, gates }: Verdict, cluster: string): boolean =>
+  record.kind === 'OwnedAccessKey' && gates.some(({ agentOf }) => agentOf?.has(cluster) === true);
+
+const isWatch = (request: EndpointRequest): boolean =>
+  request.request.method === 'GET' &&
+  request.asked.apiVersion === version &&
+  queryOf(request).get('watch') === 'true';
+
+function begin({ response, trail }: EndpointRequest): void {
+  leaveRest(response);
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+  response.flushHeaders();
+  trail?.began();
+}
+
+const notAgent = errorAnswer('ERR_SCOPE', {
+  problem: 'livecredentials is for a key whose own scope has the role agent and names this cluster',
+});
+const notWatched = errorAnswer('ERR_REQUEST_MALFORMED', {
+  problem: 'livecredentials is a stream: send a GET with the query watch=true',
+});
+const noCluster = errorAnswer('ERR_TARGET_UNKNOWN', {});
