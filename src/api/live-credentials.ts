@@ -24,7 +24,7 @@ export interface LiveScope {
 export interface LiveSpace {
   readonly project: string;
   readonly name: string;
-  /** That it is. */
+  /** The one that the space is. */
   readonly namespace: string;
   readonly uid: string;
 }

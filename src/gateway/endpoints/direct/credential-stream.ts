@@ -29,7 +29,7 @@ export class CredentialStream {
   readonly #writer: LineWriter;
   readonly #rights: UserRights;
   readonly #ends: Ends;
-  /** What the reader knows of each token, to tell whether it changed. */
+  /** The form in which the reader knows each token, to tell whether it changed. */
   readonly #sent = new Map<string, string>();
   #spaces: ReadonlyMap<string, LiveSpace> = new Map();
   /** Hashes to look at. */

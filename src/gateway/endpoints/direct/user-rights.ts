@@ -6,7 +6,7 @@ import type { EntryPermissions } from '../../gate/entry-permissions.ts';
 export interface UserRightsOptions {
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'mayStay'>;
   readonly clock: Clock;
-  /** What entering the cluster needs. */
+  /** The right that entering the cluster needs. */
   readonly entry: AccessQuestion;
   /** Called with every token of a user whose right is known, or has changed. */
   readonly onChange: (hash: string) => void;

@@ -105,7 +105,7 @@ export interface EndpointServices {
   /** Acts as the user of a credential; a request without a user can do nothing. */
   readonly client: KubeClient;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
-  /** That are good at direct endpoints. */
+  /** Tokens that are good at direct endpoints. */
   readonly tokens: LiveTokens;
   readonly quota: Quota;
   readonly held: HeldBytes;
