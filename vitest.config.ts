@@ -77,6 +77,8 @@ export default defineConfig({
         exclude: timedFiles,
       }),
       withControlPlane('timed', timedFiles, { maxWorkers: safeWorkers, groupOrder: 3 }),
+      // Needs a Chromium, which the machine may not have.
+      withControlPlane('page', ['test/page/**/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.
       withControlPlane('languages', ['test/languages/**/*.test.ts'], { maxWorkers: 1, groupOrder: 4 }),
     ],

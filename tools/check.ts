@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 const steps: Readonly<Record<string, readonly string[]>> = {
   'format and lint': ['biome', 'ci', '.'],
   types: ['tsc'],
+  'types of the page': ['tsc', '-p', 'src/page'],
   'generated types': ['node', 'tools/generate-types.ts', '--check'],
   'admission policies': ['node', 'tools/policies/main.ts', '--check'],
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],

@@ -3,6 +3,7 @@ import { healthPatch } from './argocd/health-patch.ts';
 import { apiPage } from './reference/api-page.ts';
 import { chartPage } from './reference/chart-page.ts';
 import { commandLinePage } from './reference/command-line-page.ts';
+import { fixesModule } from './reference/fixes-module.ts';
 import { metricsPage } from './reference/metrics-page.ts';
 import { reasonsPage } from './reference/reasons-page.ts';
 import { settingsPage } from './reference/settings-page.ts';
@@ -14,6 +15,7 @@ const pages = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/chart.md': chartPage,
   'docs/reference/command-line.md': commandLinePage,
+  'src/page/generated/fixes.js': fixesModule,
   'config/argocd/argocd-cm-patch.yaml': healthPatch,
 };
 

@@ -33,8 +33,8 @@ it('every test file belongs to one project', () => {
   expect(places.filter((place) => place.projects.length !== 1)).toEqual([]);
 });
 
-it('every project is run by one of the two lanes, or by the one that needs Python and Java', () => {
-  const lanes = ['test', 'test:outages', 'test:languages'].flatMap(projectsOf);
+it('every project is run by one of the two lanes, or by one that needs Chromium, or Python and Java', () => {
+  const lanes = ['test', 'test:outages', 'test:page', 'test:languages'].flatMap(projectsOf);
   expect(lanes.sort()).toEqual(projects.map(({ name }) => name).sort());
 });
 

@@ -128,7 +128,7 @@ export class RunningGateway {
   }
 
   /** The port that its log names. */
-  async listeningPort(purpose: 'requests' | 'health' | 'metrics'): Promise<number> {
+  async listeningPort(purpose: 'requests' | 'health' | 'metrics' | 'page'): Promise<number> {
     const known = this.#ports.get(purpose);
     if (known !== undefined) return known;
     const look = async () => {

@@ -10,6 +10,8 @@ export interface ProviderOptions {
   readonly people: Readonly<Record<string, object>>;
   /** How many seconds a device code lives, by client ID. */
   readonly clients: Readonly<Record<string, number>>;
+  /** Origins of pages where people log in. */
+  readonly pages?: readonly string[];
 }
 
 /** The OpenID provider of a site, over https on loopback. */

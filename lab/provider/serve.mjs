@@ -6,8 +6,8 @@ import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { Provider } from 'oidc-provider';
 
-/** `people`: claims by login. `clients`: seconds that a device code lives, by client ID. */
-const { certificate, key, password, people, clients } = JSON.parse(process.env['PROVIDER'] ?? '');
+/** `people`: claims by login. `clients`: seconds that a device code lives, by client ID. `pages`: origins at which people log in, too. */
+const { certificate, key, password, people, clients, pages = [] } = JSON.parse(process.env['PROVIDER'] ?? '');
 const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -24,8 +24,9 @@ const provider = new Provider(issuer, {
     grant_types: ['authorization_code', deviceGrant],
     response_types: ['code'],
     // Native applications may add any port.
-    redirect_uris: ['http://127.0.0.1/callback'],
+    redirect_uris: ['http://127.0.0.1/callback', ...pages.map((origin) => `${origin}/`)],
   })),
+  clientBasedCORS: (_, origin) => pages.includes(origin),
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] },
   features: { devInteractions: { enabled: false }, deviceFlow: { enabled: true } },
   claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups'] },

@@ -31,6 +31,28 @@ describe('the gateway does not start', () => {
     });
   });
 
+  it.each([
+    [{}, 'LATCHKEY_PAGE needs LATCHKEY_PAGE_URL'],
+    [
+      { LATCHKEY_PAGE_URL: 'https://latchkey.example.com' },
+      'LATCHKEY_PAGE_URL is the origin of LATCHKEY_BASE_URL',
+    ],
+    [{ LATCHKEY_PAGE_URL: 'https://keys.example.com/a' }, 'must not have a path'],
+    [
+      {
+        LATCHKEY_PAGE_URL: 'https://keys.example.com',
+        LATCHKEY_PLAIN_HTTP: 'loopback',
+        LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:8080',
+      },
+      'LATCHKEY_PLAIN_HTTP needs a LATCHKEY_PAGE_ADDRESS on loopback',
+    ],
+  ])('with a page that has %o', async (environment, message) => {
+    await expect(runWith({ LATCHKEY_PAGE: 'on', ...environment })).rejects.toMatchObject({
+      code: 'ERR_SETTINGS_INVALID',
+      message: expect.stringContaining(message),
+    });
+  });
+
   it('without a certificate', async () => {
     await expect(runWith({ LATCHKEY_TLS_CERT_FILE: '/nowhere/tls.crt' })).rejects.toMatchObject({
       code: 'ERR_CERTIFICATE',

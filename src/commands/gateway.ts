@@ -8,6 +8,7 @@ import { Host } from '../process/host.ts';
 import { untilInstalled } from '../process/installation-check.ts';
 import { allGatewaySettings, type GatewaySettings } from '../settings/gateway.ts';
 import { readSettings } from '../settings/read.ts';
+import type { ListenAddress } from '../settings/types.ts';
 import { GatewayMetrics } from '../telemetry/metrics/gateway.ts';
 import { openAuditLog } from './audit-log.ts';
 import type { Command } from './command.ts';
@@ -20,6 +21,7 @@ export const run: Command = async ({ environment, signal }) => {
   const settings = readSettings(allGatewaySettings, environment, {});
   checkPlainHTTP(settings);
   checkProxies(settings);
+  checkPage(settings);
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
   const client = host.connect({ connections: 16 });
@@ -59,18 +61,36 @@ function createMetrics({ registry }: Host): GatewayMetrics {
 }
 
 /** Keys must never cross a network unencrypted, not even by mistake. */
-function checkPlainHTTP({ plainHTTP, listenAddress: { host = '' } }: GatewaySettings): void {
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-  if (plainHTTP === 'never' || isLoopback) return;
-  const problems =
-    '  LATCHKEY_PLAIN_HTTP needs a LATCHKEY_LISTEN_ADDRESS on loopback: write 127.0.0.1:8080, or give a certificate';
+function checkPlainHTTP({ plainHTTP, listenAddress, page, pageAddress }: GatewaySettings): void {
+  if (plainHTTP === 'never') return;
+  const wrong = isLoopback(listenAddress)
+    ? page === 'on' && !isLoopback(pageAddress) && ['LATCHKEY_PAGE_ADDRESS', '127.0.0.1:8444']
+    : ['LATCHKEY_LISTEN_ADDRESS', '127.0.0.1:8080'];
+  if (wrong === false) return;
+  const [name, example] = wrong;
+  const problems = `  LATCHKEY_PLAIN_HTTP needs a ${name} on loopback: write ${example}, or give a certificate`;
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }
+
+const isLoopback = ({ host = '' }: ListenAddress): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 /** Without a trusted proxy there is no connection on which the header could come. */
 function checkProxies({ proxyProtocol, trustedProxies }: GatewaySettings): void {
   if (proxyProtocol === 'never' || trustedProxies.length > 0) return;
   const problems =
     '  LATCHKEY_PROXY_PROTOCOL needs LATCHKEY_TRUSTED_PROXIES: write the addresses of your load balancer, as 10.0.0.0/8';
+  throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
+}
+
+/** On the origin of the gateway, an answer of a target could act as the page. */
+function checkPage({ page, pageURL, baseURL }: GatewaySettings): void {
+  if (page === 'off') return;
+  const isOfItsOwn = pageURL !== undefined && pageURL !== new URL(baseURL).origin;
+  if (isOfItsOwn) return;
+  const problems =
+    pageURL === undefined
+      ? '  LATCHKEY_PAGE needs LATCHKEY_PAGE_URL: write where browsers find the page, as https://latchkey.example.com:8444'
+      : '  LATCHKEY_PAGE_URL is the origin of LATCHKEY_BASE_URL: give the page another host or port';
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }

@@ -33,6 +33,7 @@ import { SitePolicyWatch } from './index/site-policy-watch.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
 import { requestLimits, serverLimits, upstreamLimits } from './limits.ts';
+import { createPageServer } from './page/page-server.ts';
 import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
@@ -87,6 +88,7 @@ export class Gateway {
   readonly #targetConnections: TargetConnections;
   readonly #connections: ConnectionSet;
   readonly #server: GatewayServer;
+  readonly #page: GatewayServer | undefined;
   /** The one in use; undefined for plain HTTP. */
   #certificate: ServingCertificate | undefined;
   #isStopping = false;
@@ -118,6 +120,7 @@ export class Gateway {
     });
     this.#targets = this.#createTargets(this.#platform);
     this.#server = this.#createServer(this.#createHandler());
+    this.#page = createPageServer({ ...this.#serverOptions(), settings });
     this.readiness = {
       index: () => this.#index.problem(),
       certificate: () => this.#certificate && certificateProblem(this.#certificate, options.clock.now()),
@@ -133,6 +136,9 @@ export class Gateway {
     const running = [...watching, this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
     log.info({ purpose: 'requests', address, port }, 'listening');
+    const page = await this.#page?.listen();
+    if (page !== undefined)
+      log.info({ purpose: 'page', address: page.address, port: page.port }, 'listening');
     await untilAborted(signal);
     await this.#stop();
     await this.#removals.drain();
@@ -160,22 +166,30 @@ export class Gateway {
   }
 
   #createServer(handler: RequestHandler): GatewayServer {
-    const { settings, clock, metrics } = this.#options;
+    const { settings } = this.#options;
     return new GatewayServer({
+      ...this.#serverOptions(),
       address: settings.listenAddress,
+      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
+      onRequest: (request, response) => handler.handle(request, response),
+      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
+    });
+  }
+
+  /** Of both servers. */
+  #serverOptions() {
+    const { settings, clock, metrics } = this.#options;
+    return {
       certificate: this.#certificate,
       limits: serverLimits(settings),
       clock,
-      onConnectionClosed: (limit) => metrics.closedConnections.inc({ limit }),
-      onRefused: (error) => metrics.refusals.inc({ error }),
-      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
+      onConnectionClosed: (limit: string) => metrics.closedConnections.inc({ limit }),
+      onRefused: (error: string) => metrics.refusals.inc({ error }),
       proxies: {
         trusted: settings.trustedProxies,
         sendHeader: settings.proxyProtocol === 'required',
       },
-      onRequest: (request, response) => handler.handle(request, response),
-      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
-    });
+    };
   }
 
   #createAudits(): RequestAudits | undefined {
@@ -268,6 +282,7 @@ export class Gateway {
     const onChange = (certificate: ServingCertificate) => {
       this.#certificate = certificate;
       this.#server.replaceCertificate(certificate);
+      this.#page?.replaceCertificate(certificate);
     };
     await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
   }
@@ -276,9 +291,10 @@ export class Gateway {
   async #stop(): Promise<void> {
     const { clock, settings } = this.#options;
     this.#isStopping = true;
-    this.#server.drain();
+    const servers = [this.#server, this.#page].filter((server) => server !== undefined);
+    for (const server of servers) server.drain();
     await sleep(clock, settings.shutdownDelayMs);
-    await this.#server.close(settings.shutdownGraceMs);
+    await Promise.all(servers.map((server) => server.close(settings.shutdownGraceMs)));
   }
 }
 

@@ -16,6 +16,7 @@ import type { Misses } from './gate/misses.ts';
 import { isAgent } from './gate/own-objects.ts';
 import { isTargetRead } from './gate/target-reads.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
+import { CrossOrigin } from './page/cross-origin.ts';
 import { impersonates } from './proxy/request-headers.ts';
 import type { Targets } from './proxy/targets.ts';
 import {
@@ -29,7 +30,7 @@ import { type ErrorAnswer, errorAnswer, hasBody } from './server/error-answer.ts
 import { UpstreamBusy } from './turns/request-slots.ts';
 
 export interface RequestHandlerOptions extends RequestSenderOptions {
-  readonly settings: RequestSenderOptions['settings'] & Pick<GatewaySettings, 'baseURL'>;
+  readonly settings: RequestSenderOptions['settings'] & Pick<GatewaySettings, 'baseURL' | 'page' | 'pageURL'>;
   readonly index: Pick<CredentialIndex, 'find' | 'problem' | 'used'>;
   readonly targets: Pick<Targets, 'find' | 'entryOf'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
@@ -47,6 +48,7 @@ export class RequestHandler {
   /** The path of the base URL; empty where it has none. */
   readonly #basePath: string;
   readonly #authentication;
+  readonly #crossOrigin: CrossOrigin | undefined;
   readonly #sender: RequestSender;
 
   constructor(options: RequestHandlerOptions) {
@@ -55,6 +57,8 @@ export class RequestHandler {
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
     this.#authentication = { index, clock: options.clock };
     this.#sender = new RequestSender(options);
+    const { page, pageURL } = settings;
+    this.#crossOrigin = page === 'on' && pageURL !== undefined ? new CrossOrigin(pageURL) : undefined;
   }
 
   /**
@@ -79,8 +83,16 @@ export class RequestHandler {
   #handle(request: IncomingMessage, response: ServerResponse): void {
     // The parser waits for another protocol now: it would read no further request.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    if (this.#isPreflight(request, response)) return;
     const refusal = this.#pass({ request, response });
     if (refusal !== undefined) this.#sender.refuse(response, refusal);
+  }
+
+  /** A browser asks whether it may ask, and has its answer. Nothing happens yet: no one is looked up, and no line is written. */
+  #isPreflight(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#crossOrigin === undefined) return false;
+    const path = this.#pathOf(request);
+    return path !== undefined && this.#crossOrigin.answer(request, response, path);
   }
 
   /** The answer, unless the request is on its way. Nothing here waits. */

@@ -6,6 +6,7 @@ import {
   integer,
   listenAddress,
   oneOf,
+  originOrNone,
   setting,
   text,
   type ValuesOf,
@@ -137,6 +138,26 @@ export const gatewaySettingDefinitions = {
     default: 'none',
     documentation:
       'Issuers whose tokens may be exchanged for a key, each with `issuer` and, where people log in with its tokens, `login`. [Token exchange](exchange.md) has all fields.',
+  }),
+  page: setting({
+    name: 'LATCHKEY_PAGE',
+    type: oneOf('off', 'on'),
+    default: 'off',
+    documentation:
+      '`on` serves [a page](page.md) where people see, make and end their own credentials. It needs `LATCHKEY_PAGE_URL`.',
+  }),
+  pageURL: setting({
+    name: 'LATCHKEY_PAGE_URL',
+    type: originOrNone,
+    default: 'none',
+    documentation:
+      'Where browsers find the page, as `https://latchkey.example.com:8444`. It must differ from the base URL in host or port. Only this origin may call the gateway from a browser.',
+  }),
+  pageAddress: setting({
+    name: 'LATCHKEY_PAGE_ADDRESS',
+    type: listenAddress,
+    default: ':8444',
+    documentation: 'Where the page is served, with the certificate of the gateway.',
   }),
   shutdownDelayMs: setting({
     name: 'LATCHKEY_SHUTDOWN_DELAY',

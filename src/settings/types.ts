@@ -48,6 +48,18 @@ export const httpsURL: SettingType<string> = {
   },
 };
 
+/** An origin as browsers send it: an https URL without a path. `none` for none. */
+export const originOrNone: SettingType<string | undefined> = {
+  description: '`none`, or https URL without path',
+  parse: (text) => {
+    if (text === 'none') return { value: undefined };
+    const problem = urlProblem(text);
+    if (problem !== undefined) return { problem };
+    const { origin } = new URL(text);
+    return text === origin ? { value: text } : { problem: `must not have a path: write ${origin}` };
+  },
+};
+
 function urlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is no URL: write https://<host>[:<port>][/<path>]';
   const url = new URL(text);

@@ -49,6 +49,8 @@ export type Behaviour = (socket: Socket, request: string) => unknown;
 
 export interface StageOptions {
   readonly basePath?: string;
+  /** Of the page for people. Absent: there is none. */
+  readonly pageURL?: string;
   readonly maxShort?: number;
   readonly maxLong?: number;
   readonly maxShortOfUser?: number;
@@ -276,6 +278,8 @@ const settingsOf = (options: StageOptions) => ({
   sessionMaxMs: options.sessionMaxMs ?? 0,
   projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
   trustedIssuers: options.trustedIssuers ?? [],
+  page: options.pageURL === undefined ? ('off' as const) : ('on' as const),
+  pageURL: options.pageURL,
 });
 
 const upstreamLimits = (options: StageOptions): UpstreamLimits => ({

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { build, type Metafile } from 'esbuild';
 import { clientNodeParts } from './client-node-parts.ts';
+import { pageFiles } from './page-files.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
@@ -21,7 +22,7 @@ export async function buildBundle(outfile: string, program = 'src/main.ts'): Pro
     outdir: path.dirname(path.resolve(root, outfile)),
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    plugins: [clientNodeParts],
+    plugins: [clientNodeParts, pageFiles],
     // A package that only tools need, which `debug` does without.
     external: ['supports-color'],
     format: 'esm',

@@ -41,6 +41,12 @@ const edits: Readonly<Record<string, Edit>> = {
     );
     object['spec'] = { [replicas]: null, ...object['spec'] };
     workload('gateway', object, slots);
+    object['spec'].template.spec.containers[0].ports.push(
+      slots.lines(ifPage('- name: page\n  containerPort: 8444')),
+    );
+  },
+  'NetworkPolicy/latchkey-gateway': (object, slots) => {
+    object['spec'].ingress[0].ports.push(slots.lines(ifPage('- port: page')));
   },
   'HorizontalPodAutoscaler/latchkey-gateway': ({ spec }, slots) => {
     spec.minReplicas = slots.inline('.Values.gateway.autoscaling.minReplicas');
@@ -62,6 +68,7 @@ const edits: Readonly<Record<string, Edit>> = {
       '{{- with .Values.gateway.service.externalTrafficPolicy }}\nexternalTrafficPolicy: {{ . }}\n{{- end }}',
     );
     object['spec'] = { [type]: null, [traffic]: null, ...object['spec'] };
+    object['spec'].ports.push(slots.lines(ifPage('- name: page\n  port: 8444\n  targetPort: page')));
   },
   'ConfigMap/latchkey-site-policy': (object, slots) => {
     object['data'] = { [slots.lines('{{- toYaml .Values.sitePolicy.data | nindent +0 }}')]: null };
@@ -85,6 +92,8 @@ function settings(object: KubeManifest, slots: Slots): void {
   object.metadata.name = settingsName;
   object['data'] = { [slots.lines('{{- include "latchkey.settings" . | nindent +0 }}')]: null };
 }
+
+const ifPage = (lines: string): string => `{{- if .Values.gateway.page.url }}\n${lines}\n{{- end }}`;
 
 const settingsName = 'latchkey-settings';
 

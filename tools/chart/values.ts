@@ -196,6 +196,13 @@ const reach: readonly ChartValue[] = [
     about: 'Annotations of the Service, for the load balancer of your cloud.',
   },
   {
+    path: 'gateway.page.url',
+    default: '',
+    schema: { type: 'string', pattern: '^(https://[^/?#]+)?$' },
+    about:
+      'Where browsers find [the page](page.md), as `https://latchkey.example.com:8444`. It switches the page on, and opens port 8444 of Service and pods. Empty: there is none.',
+  },
+  {
     path: 'gateway.route.enabled',
     default: false,
     schema: flag,

@@ -22,6 +22,9 @@
 {{- if .Values.certificate.authorityConfigMap -}}
 {{- $settings = set $settings "LATCHKEY_BASE_URL_CA_FILE" "/etc/latchkey/base-url/ca.crt" -}}
 {{- end -}}
+{{- with .Values.gateway.page.url -}}
+{{- $settings = merge $settings (dict "LATCHKEY_PAGE" "on" "LATCHKEY_PAGE_URL" .) -}}
+{{- end -}}
 {{- toYaml (merge $settings .Values.settings) -}}
 {{- end -}}
 

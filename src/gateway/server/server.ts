@@ -28,6 +28,8 @@ export interface ProxyOptions {
 
 export interface GatewayServerOptions {
   readonly address: { readonly host?: string; readonly port: number };
+  /** For the error when nothing can listen there. Default: requests. */
+  readonly purpose?: string;
   /** Absent: plain HTTP. */
   readonly certificate?: ServingCertificate | undefined;
   readonly limits: ServerLimits;
@@ -88,12 +90,12 @@ export class GatewayServer {
 
   /** Resolves with the address in use. Throws ERR_LISTEN. */
   async listen(): Promise<AddressInfo> {
-    const { address } = this.#options;
+    const { address, purpose = 'requests' } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#server.once('error', reject).listen(address, resolve);
     await promise.catch((error: NodeJS.ErrnoException) => {
       const { host = '', port } = address;
-      const values = { address: `${host}:${port}`, purpose: 'requests', cause: error.code ?? error.message };
+      const values = { address: `${host}:${port}`, purpose, cause: error.code ?? error.message };
       throw new LatchkeyError('ERR_LISTEN', values, { cause: error });
     });
     // A connection that cannot be accepted (no file descriptor left) must not end the process.

@@ -1,0 +1,26 @@
+import type { GatewaySettings } from '../../settings/gateway.ts';
+import type { ServingCertificate } from '../server/certificate.ts';
+import { GatewayServer, type GatewayServerOptions } from '../server/server.ts';
+import { Page } from './page.ts';
+
+export interface PageServerOptions
+  extends Pick<GatewayServerOptions, 'clock' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'> {
+  readonly settings: GatewaySettings;
+  readonly certificate: ServingCertificate | undefined;
+}
+
+/** No connection of the page carries a credential, so none of them keeps out the clients of the gateway. */
+const maxConnections = 512;
+
+/** The page on a port of its own: targets share the origin of the gateway, and what they answer must have no part in it. */
+export function createPageServer({ settings, ...options }: PageServerOptions): GatewayServer | undefined {
+  if (settings.page === 'off') return undefined;
+  const page = new Page(settings);
+  return new GatewayServer({
+    ...options,
+    address: settings.pageAddress,
+    purpose: 'the page',
+    limits: { ...options.limits, connections: maxConnections },
+    onRequest: page.answer,
+  });
+}

@@ -1,0 +1,136 @@
+import { announce, el } from './dom.js';
+
+/** @typedef {import('./workplace.js').Workplace} Workplace */
+/** @typedef {{ kind: string, project: string, name: string }} Target */
+
+const paths = {
+  Cluster: (/** @type {Target} */ { name }) => `cluster/${name}`,
+  SpaceInstance: (/** @type {Target} */ { project, name }) => `project/${project}/space/${name}`,
+  VirtualClusterInstance: (/** @type {Target} */ { project, name }) =>
+    `project/${project}/virtualcluster/${name}`,
+};
+
+/** @param {Target} target */
+const pathOf = (target) => paths[/** @type {keyof typeof paths} */ (target.kind)](target);
+/** @param {Target} target */
+const labelOf = (target) => pathOf(target).replace(/^project\/([^/]+)\/([^/]+)\//, '$2/$1/');
+
+/** @param {Workplace} place */
+export function openKubeconfig(place) {
+  const select = el(
+    'select',
+    { id: 'target', required: true },
+    el('option', { value: '' }, 'Reading \u2026'),
+  );
+  const life = el(
+    'select',
+    { id: 'token-life' },
+    ...[
+      ['1 hour', 3_600],
+      ['8 hours', 28_800],
+      ['1 day', 86_400],
+    ].map(([text, ttl]) => el('option', { value: ttl }, String(text))),
+  );
+  const asked = el('input', { type: 'radio', name: 'form', id: 'form-asked', checked: true });
+  const inside = el('input', { type: 'radio', name: 'form', id: 'form-inside' });
+  const submit = el('button', { type: 'submit', class: 'main' }, 'Download');
+  /** @type {readonly Target[]} */
+  let targets = [];
+  void place.gateway.self({ targets: true }).then(
+    ({ targets: found = [] }) => {
+      targets = found;
+      select.replaceChildren(
+        ...found.map((/** @type {Target} */ target, /** @type {number} */ index) =>
+          el('option', { value: index }, labelOf(target)),
+        ),
+      );
+      if (found.length === 0)
+        select.replaceChildren(el('option', { value: '' }, 'You may use no target yet'));
+    },
+    (error) => announce(error.message),
+  );
+  const onsubmit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    void place.dialog.attempt(submit, async () => {
+      const target = targets[Number(select.value)];
+      if (select.value === '' || target === undefined) throw new Error('Choose a target.');
+      const text = inside.checked
+        ? await issue(place, target, Number(life.value))
+        : withCommand(place, target);
+      save(`${target.name}.kubeconfig`, text);
+      announce('The kubeconfig is downloaded.');
+      place.dialog.close();
+    });
+  };
+  const check = (/** @type {HTMLElement} */ box, /** @type {string} */ text) =>
+    el('div', { class: 'check' }, box, el('label', { for: box.id }, text));
+  place.dialog.open('Get a kubeconfig', [
+    el(
+      'form',
+      { onsubmit },
+      el('label', { for: 'target' }, 'For'),
+      select,
+      el(
+        'fieldset',
+        {},
+        el('legend', {}, 'Form'),
+        check(asked, 'without a key: kubectl asks the command latchkey for one'),
+        check(inside, 'with a token in it, for a virtual cluster'),
+      ),
+      el('label', { for: 'token-life' }, 'The token ends after'),
+      life,
+      el('div', { class: 'actions' }, submit),
+    ),
+  ]);
+}
+
+/**
+ * @param {Workplace} place
+ * @param {Target} target
+ * @param {number} certificateTTL
+ */
+async function issue(place, { kind, project, name }, certificateTTL) {
+  if (kind !== 'VirtualClusterInstance')
+    throw new Error('Only a virtual cluster gives a kubeconfig with a token. Choose the other form.');
+  const namespace = `${place.self['projectNamespacePrefix']}${project}`;
+  const path = `namespaces/${namespace}/virtualclusterinstances/${name}/kubeconfig`;
+  const { status } = await place.gateway.own(path, { method: 'POST', body: { spec: { certificateTTL } } });
+  void place.refresh().catch(() => undefined);
+  return String(status.kubeConfig);
+}
+
+/**
+ * JSON is YAML, too.
+ * @param {Workplace} place
+ * @param {Target} target
+ */
+function withCommand({ gateway: { baseURL } }, target) {
+  const name = `${labelOf(target).replaceAll('/', '-')}@${new URL(baseURL).host}`;
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: 'latchkey',
+    args: ['credential', '--base-url', baseURL],
+    interactiveMode: 'IfAvailable',
+    provideClusterInfo: true,
+    installHint: 'This kubeconfig needs the command latchkey in your PATH',
+  };
+  const document = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: `${baseURL}/kubernetes/${pathOf(target)}` } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [{ name, user: { exec } }],
+    'current-context': name,
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function save(name, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
+  el('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,190 @@
+import { pathOf } from './api.js';
+import { Credentials } from './credentials.js';
+import { confirm, countOf, openDetail } from './detail.js';
+import { Dialog } from './dialog.js';
+import { announce, byID, el, foreign } from './dom.js';
+import { openKubeconfig } from './kubeconfig.js';
+import { List } from './list.js';
+import { Live } from './live.js';
+import { openMakeKey } from './make-key.js';
+import { describeEnd } from './words.js';
+
+/** @typedef {import('./credentials.js').Credential} Credential */
+
+/** What a person sees who is logged in. */
+export class Workplace {
+  credentials = new Credentials();
+  dialog = new Dialog();
+  gateway;
+  self;
+  #list = new List((credential) => openDetail(this, credential));
+  #live;
+  #onLeave;
+  /** Whether the login of this page made its key: it ends with the page. */
+  #isLogin;
+  #filter = el('input', { id: 'filter', type: 'search', autocomplete: 'off', oninput: () => this.changed() });
+  #count = el('p', { class: 'count' });
+  #cut = el('p', { class: 'cut', role: 'alert', hidden: true });
+  #isEmptyKnown = false;
+
+  /**
+   * @param {{ gateway: import('./api.js').Gateway, self: import('./api.js').Json, isLogin: boolean, onLeave: (why?: string) => void }} options
+   */
+  constructor({ gateway, self, isLogin, onLeave }) {
+    this.gateway = gateway;
+    this.self = self;
+    this.#isLogin = isLogin;
+    this.#onLeave = onLeave;
+    this.#show();
+    this.#live = this.#follow();
+  }
+
+  #follow() {
+    return new Live({
+      gateway: this.gateway,
+      credentials: this.credentials,
+      onChange: () => this.changed(),
+      onCut: (problem) => this.#onCut(problem),
+      onRefused: () =>
+        this.leave(
+          'Your key is not accepted any more: it has ended, or was disabled or deleted. Log in again.',
+        ),
+    });
+  }
+
+  #show() {
+    const end = this.#ownEnd();
+    byID('top').replaceChildren(
+      el('h1', {}, 'Latchkey'),
+      el(
+        'p',
+        { class: 'who' },
+        'You are ',
+        foreign(String(this.self['subject'] ?? '')),
+        end === undefined ? '. Your key has no end.' : `. Your key ends ${describeEnd(end, Date.now())}.`,
+      ),
+      el('button', { type: 'button', onclick: () => this.logOut() }, this.#isLogin ? 'Log out' : 'Leave'),
+    );
+    byID('main').replaceChildren(
+      this.#cut,
+      el(
+        'div',
+        { class: 'tools' },
+        el('div', { class: 'filter' }, el('label', { for: 'filter' }, 'Find'), this.#filter),
+        el('button', { type: 'button', class: 'main', onclick: () => openMakeKey(this) }, 'Make a key'),
+        el('button', { type: 'button', onclick: () => openKubeconfig(this) }, 'Get a kubeconfig'),
+      ),
+      this.#count,
+      this.#list.element,
+      this.dialog.element,
+    );
+  }
+
+  #ownEnd() {
+    const end = Date.parse(this.self['expirationTimestamp'] ?? '');
+    return Number.isNaN(end) ? undefined : end;
+  }
+
+  /** Shows what has changed. */
+  changed() {
+    const text = this.#filter.value.trim().toLowerCase();
+    const { rows } = this.credentials;
+    const found = text === '' ? rows : rows.filter(({ credential }) => fits(credential, text));
+    this.#list.show(found);
+    const count = found.length === rows.length ? `${rows.length}` : `${found.length} of ${rows.length}`;
+    if (rows.length > 0) this.#count.textContent = `${count} credential${rows.length === 1 ? '' : 's'}`;
+    else
+      this.#count.textContent = this.#isEmptyKnown
+        ? 'You have no credentials yet. Make a key.'
+        : 'Reading \u2026';
+  }
+
+  /** @param {string | undefined} problem */
+  #onCut(problem) {
+    const wasCut = !this.#cut.hidden;
+    this.#cut.hidden = problem === undefined;
+    this.#cut.textContent = problem === undefined ? '' : `Cut off: what you see may be old. ${problem}`;
+    if (problem === undefined) {
+      this.#isEmptyKnown = true;
+      this.changed();
+      if (wasCut) announce('Up to date again.');
+    }
+  }
+
+  /**
+   * Whether this page speaks with this key.
+   * @param {Credential} credential
+   */
+  isOwn({ kind, name }) {
+    return kind === 'OwnedAccessKey' && this.self['credential']?.name === name;
+  }
+
+  /** @param {string} key The new one of the access key that the page speaks with. */
+  useKey(key) {
+    this.gateway = this.gateway.as(key);
+    this.#live.stop();
+    this.#live = this.#follow();
+  }
+
+  refresh() {
+    return this.#live.refresh();
+  }
+
+  #ownKey() {
+    return [...this.credentials.rows].map(({ credential }) => credential).find((each) => this.isOwn(each));
+  }
+
+  /** Ends the key of a login; another key is forgotten only. */
+  logOut() {
+    if (!this.#isLogin) return this.leave();
+    const own = this.#ownKey();
+    const below =
+      own === undefined ? [] : this.credentials.below(own).filter(({ state }) => state === 'live');
+    if (below.length === 0) return void this.#endLogin();
+    confirm(this, {
+      title: 'Log out?',
+      words: [
+        `The key of this login ends, and with it ${countOf(below)} that you made here: ${below
+          .slice(0, 5)
+          .map(({ name }) => name)
+          .join(', ')}.`,
+      ],
+      action: 'Log out',
+      work: async () => await this.#endLogin(),
+    });
+  }
+
+  async #endLogin() {
+    const { gateway } = this;
+    const { name } = this.self['credential'];
+    // First: it is gone from here whatever the gateway says.
+    this.leave();
+    await gateway
+      .own(pathOf({ kind: 'OwnedAccessKey', namespace: '', name }), { method: 'DELETE' })
+      .catch((error) => {
+        if (error.status !== 401 && error.status !== 404)
+          announce(`The key is forgotten here, and lives on: ${error.message}`);
+      });
+  }
+
+  /** The tab goes: its key ends, unless something that was made with it would end too. */
+  abandon() {
+    const own = this.#ownKey();
+    if (!this.#isLogin || own === undefined || this.credentials.below(own).length > 0) return;
+    void this.gateway.own(pathOf(own), { method: 'DELETE', keepalive: true }).catch(() => undefined);
+  }
+
+  /** @param {string} [why] */
+  leave(why) {
+    this.#live.stop();
+    this.dialog.close();
+    this.#onLeave(why);
+  }
+}
+
+/**
+ * @param {Credential} credential
+ * @param {string} text
+ */
+const fits = ({ name, title, reach, state, reason }, text) =>
+  [name, title, reach, state, reason].some((each) => each.toLowerCase().includes(text));
