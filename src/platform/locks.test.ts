@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type CredentialParts,
   confirmed,
@@ -73,6 +73,10 @@ describe('a lock', () => {
     ['another hash', { credentialHash: credentialHash('another') }],
     ['another subject', { exchange: { issuer: 'https://ci', subject: 'repo:b' } }],
     ['another issuer', { exchange: { issuer: 'https://ci/' } }],
+    [
+      'an issuer with a line break that ends like the subject',
+      { exchange: { issuer: 'https://ci\nrepo:a' } },
+    ],
     ['another key that signs', { signingKeyID: 'k2' }],
     ['a time before all of them', { issuedBefore: at(0) }],
     ['a lock that has ended', { user: 'ada', expirationTimestamp: formatInstant(now) }],
@@ -199,6 +203,16 @@ describe('locks together', () => {
       }),
     );
   });
+});
+
+it('a credential goes through its own locks alone, also among thousands of one issuer', () => {
+  const subjects = Array.from({ length: 5_000 }, (_, index) => ({
+    exchange: { issuer: 'https://ci', subject: `repo:${index}` },
+  }));
+  const locks = locksOf(...subjects);
+  const found = vi.spyOn(locks.store, 'byIndex');
+  expect(locks.findAll(token, ancestors, { now })).toEqual([]);
+  expect(Math.max(...found.mock.results.map(({ value }) => value.length))).toBe(0);
 });
 
 describe('the version of the locks', () => {

@@ -1,6 +1,12 @@
 import { credentialLocks } from '../api/resources.ts';
-import { findLockAhead, findLocks, type KeyToBe, type LockQuestion } from '../credentials/locks/find-lock.ts';
-import { type LockRecord, type SelectorName, toLockRecord } from '../credentials/locks/lock-record.ts';
+import {
+  findLockAhead,
+  findLocks,
+  type KeyToBe,
+  type LockLookup,
+  type LockQuestion,
+} from '../credentials/locks/find-lock.ts';
+import { type LockRecord, lockKey, toLockRecord } from '../credentials/locks/lock-record.ts';
 import type { LiveRecord } from '../credentials/record.ts';
 import { Store } from '../kube/cache/store.ts';
 import type { InformerSource } from './informers.ts';
@@ -9,7 +15,9 @@ const none: readonly never[] = [];
 
 /** All locks, as one process knows them. A credential looks for its own by name, so their number costs no request anything. */
 export class Locks {
-  readonly store = new Store<LockRecord>({ selector: ({ selector, value }) => [`${selector}/${value}`] });
+  readonly store = new Store<LockRecord>({
+    selector: ({ selector, value, subject }) => [lockKey(selector, value, subject)],
+  });
   #version = 0;
 
   constructor() {
@@ -45,8 +53,8 @@ export class Locks {
     return this.store.size === 0 ? undefined : findLockAhead(key, this.#lookup, now);
   }
 
-  readonly #lookup = (selector: SelectorName, value: string): readonly LockRecord[] =>
-    this.store.byIndex('selector', `${selector}/${value}`);
+  readonly #lookup: LockLookup = (selector, value, subject) =>
+    this.store.byIndex('selector', lockKey(selector, value, subject));
 
   /** Watches them. */
   source(): Pick<InformerSource<LockRecord>, 'resource' | 'store' | 'toRecord'> {

@@ -36,6 +36,7 @@ describe('latchkey lock', () => {
     ['--issuer https://ci', { exchange: { issuer: 'https://ci' } }],
     ['--issuer https://ci --subject a', { exchange: { issuer: 'https://ci', subject: 'a' } }],
     ['--signing-key k1', { signingKeyID: 'k1' }],
+    ['--everyone --issued-before 2026-11-26T17:00:00Z', { issuedBefore: '2026-11-26T17:00:00Z' }],
     [
       '--user ada --for 24h --reason INC-1',
       { user: 'ada', expirationTimestamp: '2026-11-27T18:00:00Z', reason: 'INC-1' },
@@ -79,6 +80,9 @@ describe('latchkey lock', () => {
     '--user a --uid u',
     '--group g --subject s',
     '--user a --issued-before soon',
+    '--issued-before now',
+    '--everyone',
+    '--everyone --user a --issued-before now',
   ])('is not made of: %s', async (options) => {
     const { calls, run } = cluster();
     const { code } = await person.run(`lock incident ${options}`.trim(), { run, now: () => now });

@@ -21,7 +21,11 @@ export const selectorOptions = {
   'issued-before': {
     type: 'string',
     value: 'TIME',
-    about: 'Of these only what began before this time: RFC 3339, or `now`. Alone: everything older.',
+    about: 'Of these only what began before this time: RFC 3339, or `now`.',
+  },
+  everyone: {
+    type: 'boolean',
+    about: 'With --issued-before: every credential that is older, those of administrators too.',
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
@@ -35,7 +39,10 @@ export function readLockSpec(invocation: Invocation, now: number): JsonObject {
   const of = (name: string) => textOption(invocation, name);
   const [before, life, reason] = ['issued-before', 'for', 'reason'].map(of);
   const selector = readSelector(invocation);
-  if (selector === undefined && before === undefined) throw oneThing;
+  const isForAll = invocation.options['everyone'] === true;
+  if ((selector === undefined) !== isForAll) throw oneThing;
+  if (isForAll && before === undefined)
+    throw usage('--everyone needs --issued-before', 'Say which are older.');
   return defined({
     ...selector,
     issuedBefore: before && readTime(before, now),
@@ -46,7 +53,7 @@ export function readLockSpec(invocation: Invocation, now: number): JsonObject {
 
 const oneThing = usage(
   'a lock stops one thing',
-  'Give one of --user, --group, --requester, --key, --hash, --issuer and --signing-key, or --issued-before alone. Make several locks for several things.',
+  'Give one of --user, --group, --requester, --key, --hash, --issuer, --signing-key and --everyone. Make several locks for several things.',
 );
 
 /** Undefined where there is none. */

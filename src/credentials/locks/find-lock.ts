@@ -4,8 +4,8 @@ import type { LiveRecord } from '../record.ts';
 import { resolveIdentity } from '../resolve-identity.ts';
 import { isInForce, type LockRecord, type SelectorName } from './lock-record.ts';
 
-/** All locks with this selector and value, in force or not. */
-export type LockLookup = (selector: SelectorName, value: string) => readonly LockRecord[];
+/** All locks with this selector and value, in force or not. Those of one subject are asked for with it. */
+export type LockLookup = (selector: SelectorName, value: string, subject?: string) => readonly LockRecord[];
 
 export interface LockQuestion {
   /** Epoch milliseconds. */
@@ -69,12 +69,19 @@ function presentedOf({ created, status, specKey }: LiveRecord, hash: string | un
   };
 }
 
-type Selection = readonly [SelectorName, string | undefined, ((lock: LockRecord) => boolean)?];
+interface Selection {
+  readonly by: SelectorName;
+  readonly value: string | undefined;
+  readonly subject?: string | undefined;
+  readonly isMeant?: (lock: LockRecord) => boolean;
+}
 
 const always = () => true;
 
-const select = ([name, value, isMeant = always]: Selection, lookup: LockLookup): readonly LockRecord[] =>
-  value === undefined ? [] : lookup(name, value).filter(isMeant);
+const select = (
+  { by, value, subject, isMeant = always }: Selection,
+  lookup: LockLookup,
+): readonly LockRecord[] => (value === undefined ? [] : lookup(by, value, subject).filter(isMeant));
 
 type Named = Pick<LiveRecord, 'kind' | 'name' | 'uid' | 'requester' | 'createdWith' | 'exchanged'>;
 
@@ -84,19 +91,25 @@ function selectorsOf(
   identity: Identity | undefined,
   { hashes, signingKeyID }: Pick<Presented, 'hashes' | 'signingKeyID'>,
 ): readonly Selection[] {
-  const { issuer, subject: exchangedSubject } = exchanged ?? {};
+  const { issuer, subject } = exchanged ?? {};
   const [maker, makerUID] = createdWith?.split('/') ?? [];
   return [
-    ['user', identity?.user],
-    ...(identity?.groups ?? []).map((group): Selection => ['group', group]),
-    ['requester', requester?.user],
-    ...hashes.map((hash): Selection => ['credentialHash', hash]),
-    ['signingKeyID', signingKeyID],
-    ['issuer', issuer, ({ subject }) => subject === undefined || subject === exchangedSubject],
-    ['accessKey', kind === 'OwnedAccessKey' ? name : undefined, isKey(uid)],
-    ['accessKey', maker, isKey(makerUID)],
+    { by: 'user', value: identity?.user },
+    ...(identity?.groups ?? []).map((value): Selection => ({ by: 'group', value })),
+    { by: 'requester', value: requester?.user },
+    ...hashes.map((value): Selection => ({ by: 'credentialHash', value })),
+    { by: 'signingKeyID', value: signingKeyID },
+    { by: 'issuer', value: issuer, isMeant: isOf(undefined) },
+    { by: 'issuer', value: subject && issuer, subject, isMeant: isOf(subject) },
+    { by: 'accessKey', value: kind === 'OwnedAccessKey' ? name : undefined, isMeant: isKey(uid) },
+    { by: 'accessKey', value: maker, isMeant: isKey(makerUID) },
   ];
 }
+
+const isOf =
+  (wanted: string | undefined) =>
+  ({ subject }: LockRecord): boolean =>
+    subject === wanted;
 
 const isKey =
   (uid: string | undefined) =>

@@ -77,6 +77,10 @@ export function toLockRecord(object: unknown): LockRecord {
   } satisfies Slots<LockRecord> as LockRecord;
 }
 
+/** Locks of one subject stand apart: an issuer may have thousands of them, and no credential goes through those of others. */
+export const lockKey = (selector: SelectorName, value: string, subject?: string): string =>
+  subject === undefined ? `${selector}/${value}` : `${selector}/${value}\n${subject}`;
+
 export const isInForce = ({ end }: Pick<LockRecord, 'end'>, now: number): boolean =>
   end === undefined || now < end;
 

@@ -7,6 +7,7 @@ import {
   credentialKinds,
 } from '../../api/credential-kinds.ts';
 import { reasons } from '../../api/reasons.ts';
+import type { LockRecord } from '../../credentials/locks/lock-record.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { Store, type StoredRecord } from '../../kube/cache/store.ts';
 import type { Clock } from '../../kube/clock.ts';
@@ -190,6 +191,9 @@ export class Controllers {
     const { client, clock, random, events, metrics, settings, assertAdmission, trustedSince } = options;
     const onWaiting = (count: number) => metrics.expiryWaiting.set(count);
     const expiryBudget = new PacedWrites(clock, settings.expiryWritesPerSecond, onWaiting);
+    const lockBudget = new PacedWrites(clock, lockWritesPerSecond, (count) =>
+      metrics.locks.waiting.set(count),
+    );
     const targetClients = targetClientsOf(options, this.system.revocations);
     const workingSince = () => this.#workingSince;
     return {
@@ -207,6 +211,7 @@ export class Controllers {
         recorded: this.system.revocations,
       },
       expiryBudget,
+      lockBudget,
       credentials: new CredentialServices({
         ...{
           client,
@@ -215,6 +220,7 @@ export class Controllers {
           events,
           stores: this.stores,
           expiryBudget,
+          lockBudget,
           trustedSince,
           workingSince,
           assertAdmission,
@@ -248,7 +254,7 @@ export class Controllers {
   }
 
   #count(): void {
-    const { metrics, expiryBudget, clock } = this.#context;
+    const { metrics, expiryBudget, lockBudget, clock } = this.#context;
     const ends = new EndsAhead(this.stores.credentials);
     metrics.ending.read((kind, spanMs) => ends.within(kind, clock.now(), spanMs));
     metrics.credentials.reset();
@@ -257,9 +263,15 @@ export class Controllers {
     for (const store of this.stores.credentials) {
       countByState(store, metrics.credentials);
       store.subscribe(({ previous, current }) => {
-        if (previous !== undefined && current === undefined) expiryBudget.forget(previous.uid);
+        if (previous === undefined || current !== undefined) return;
+        for (const budget of [expiryBudget, lockBudget]) budget.forget(previous.uid);
       });
     }
+    metrics.locks.clear();
+    this.locks.store.subscribe(({ previous, current }) => {
+      if (previous !== undefined) metrics.locks.stated.dec(lockLabelsOf(previous));
+      if (current !== undefined) metrics.locks.stated.inc(lockLabelsOf(current));
+    });
     countByState(this.targets.instances, metrics.targets);
     countByState(this.targets.spaces, metrics.targets);
     countByState(this.targets.clusters, metrics.targets);
@@ -338,6 +350,12 @@ export class Controllers {
   }
 }
 
+/**
+ * A lock of a whole group is written to 10,000 credentials in a little more than three minutes, and leaves the API server to others
+ * meanwhile: each counts from its first moment, whatever the status says.
+ */
+const lockWritesPerSecond = 50;
+
 const some = <R>(store: Pick<Store<R & StoredRecord>, 'values'>, is: (record: R) => boolean): boolean =>
   [...store.values()].some(is);
 
@@ -385,4 +403,9 @@ function countByState<R extends Counted>(store: Store<R>, gauge: OperatorMetrics
 function labelsOf({ kind, conditions }: Counted) {
   const ready = findCondition(conditions, conditionTypes.ready);
   return { kind, state: ready?.reason ?? reasons.pending };
+}
+
+function lockLabelsOf({ selector, conditions }: LockRecord) {
+  const ready = findCondition(conditions, conditionTypes.ready);
+  return { selector, state: ready?.reason ?? reasons.pending };
 }

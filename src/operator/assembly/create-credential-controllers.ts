@@ -120,6 +120,7 @@ export interface CredentialServicesOptions {
   readonly stores: CredentialStores;
   readonly events: ObjectEvents;
   readonly expiryBudget: PacedWrites;
+  readonly lockBudget: PacedWrites;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Since when this process works on objects, epoch milliseconds. */
@@ -180,7 +181,7 @@ export class CredentialServices {
 
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
-    const { stores, events, clock, expiryBudget, finalizerLimitMs, onReleased } = this.#options;
+    const { stores, events, clock, expiryBudget, lockBudget, finalizerLimitMs, onReleased } = this.#options;
     const { trustedSince, unguarded, workingSince, sitePolicy, locks, hasTarget } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
@@ -192,7 +193,7 @@ export class CredentialServices {
       onReleased: () => onReleased(kind),
     };
     const finalizer = new Finalizer(options, cleanUp);
-    const budgets = { expiryBudget, descriptions: this.#descriptions };
+    const budgets = { expiryBudget, lockBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
     return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, locks, hasTarget };
   }

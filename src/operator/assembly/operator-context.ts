@@ -64,6 +64,7 @@ export interface OperatorContext extends ControllersOptions {
   readonly ring: KeyRing;
   readonly gatewayAuthority: GatewayAuthority;
   readonly expiryBudget: PacedWrites;
+  readonly lockBudget: PacedWrites;
   readonly queues: Queues;
 }
 

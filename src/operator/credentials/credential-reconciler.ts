@@ -20,7 +20,7 @@ import type { Review } from './review.ts';
 import { isUnread, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import type { SecretWriter } from './secret-writer.ts';
-import { onlyDescribes } from './status-patch.ts';
+import { onlyDescribes, onlyTellsOfLock } from './status-patch.ts';
 
 /** The services that the controllers of all kinds of credentials need. */
 export interface ReconcilerServices extends DecisionSources {
@@ -30,6 +30,8 @@ export interface ReconcilerServices extends DecisionSources {
   readonly expiryBudget: PacedWrites;
   /** For writes that only add what an earlier release did not write for people, and for what is said of scopes. */
   readonly descriptions: PacedWrites;
+  /** For writes that say that a lock stops a credential, or does no more. Verifiers ask the locks themselves. */
+  readonly lockBudget: PacedWrites;
   readonly endDelays: Pick<EndDelays, 'recorded'>;
   readonly reviews: Pick<PermissionReviews, 'ask'>;
 }
@@ -150,22 +152,29 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
     }: Commit,
     retryMs = Number.POSITIVE_INFINITY,
   ): Promise<WorkResult | undefined> {
-    const { secrets, expiryBudget, endDelays, revokeBeforeCommit, now } = this.#options;
+    const { secrets, expiryBudget, lockBudget, endDelays, revokeBeforeCommit, now } = this.#options;
     const revoked = await revokeBeforeCommit?.(record, wanted);
     const desired = revoked?.desired ?? wanted;
-    const waitMs = isNewEnd(record, desired) ? expiryBudget.reserve(record.uid) : 0;
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    const waitMs = this.#placeOf(record, desired);
+    if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, Math.max(1, requeueAt - now())) };
     const describes = onlyDescribes(record, desired, now());
     if (!describes) await this.#write(record, desired, successor);
     endDelays.recorded(record, desired.ready.reason, endedAt);
     await secrets.deleteAll(staleSecrets);
-    expiryBudget.forget(record.uid);
+    for (const budget of [expiryBudget, lockBudget]) budget.forget(record.uid);
     // Last, because nothing depends on it.
     const annotateMs = secretUpdate ? await this.#annotate(record, secretUpdate) : Number.POSITIVE_INFINITY;
     const describeMs = describes ? await this.#describe(record, desired) : Number.POSITIVE_INFINITY;
     const dueMs = Math.min(Math.max(0, requeueAt - now()), describeMs, annotateMs);
     const nextMs = Math.min(dueMs, revoked?.retryMs ?? retryMs, retryMs);
     return Number.isFinite(nextMs) ? { requeueAfterMs: nextMs } : undefined;
+  }
+
+  /** Milliseconds until it is the turn of a write that thousands may need at once. */
+  #placeOf(record: CredentialRecord, desired: DesiredStatus): number {
+    const { expiryBudget, lockBudget } = this.#options;
+    if (isNewEnd(record, desired)) return expiryBudget.reserve(record.uid);
+    return onlyTellsOfLock(record, desired) ? lockBudget.reserve(record.uid) : 0;
   }
 
   async #write(record: CredentialRecord, desired: DesiredStatus, successor?: Reason): Promise<void> {

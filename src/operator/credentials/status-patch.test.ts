@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
 import type { DesiredStatus } from './desired-status.ts';
-import { onlyDescribes, statusPatch } from './status-patch.ts';
+import { onlyDescribes, onlyTellsOfLock, statusPatch } from './status-patch.ts';
 
 const now = created + 5_000;
 const hash = 'a'.repeat(64);
@@ -141,5 +141,43 @@ describe('onlyDescribes', () => {
     ['a condition besides', { ...written, conditions: [pending] }, described, false],
   ])('judges a write of %s', (_, status, wanted, expected) => {
     expect(onlyDescribes(record(status), wanted, now)).toBe(expected);
+  });
+});
+
+describe('onlyTellsOfLock', () => {
+  const lockedBy = (name: string) => ({ status: 'False', reason: 'Locked', message: name }) as const;
+  const told = (before: object, wanted: DesiredStatus, parts: object = {}) =>
+    onlyTellsOfLock(
+      { ...record({ ...written, conditions: [{ ...ready, ...before }] }), ...parts },
+      { ...desired, ...wanted },
+    );
+
+  it.each<[string, object, DesiredStatus['ready'], boolean]>([
+    ['a lock comes', {}, lockedBy('one'), true],
+    ['it goes', lockedBy('one'), desired.ready, true],
+    ['another one stops it now', lockedBy('one'), lockedBy('two'), true],
+    ['it says so already', lockedBy('one'), lockedBy('one'), false],
+    ['it works on', {}, desired.ready, false],
+    [
+      'its life has ended meanwhile',
+      lockedBy('one'),
+      { status: 'False', reason: 'Expired', message: 'over' },
+      false,
+    ],
+    ['it is new', { status: 'Unknown', reason: 'Pending' }, lockedBy('one'), false],
+  ])('when %s: %#', (_, before, wanted, expected) => {
+    expect(told(before, { ...desired, ready: wanted })).toBe(expected);
+  });
+
+  it.each<[string, object]>([
+    ['a certificate', { kubeConfig: { clientCert: true } }],
+    ['a change that is not confirmed yet', { generation: 2 }],
+  ])('is false for %s', (_, parts) => {
+    expect(told({}, { ...desired, ready: lockedBy('one') }, parts)).toBe(false);
+  });
+
+  it('is false for another credential', () => {
+    const confirmation = { ...desired.confirmation, credentialHash: 'b'.repeat(64) };
+    expect(told({}, { confirmation, ready: lockedBy('one') })).toBe(false);
   });
 });

@@ -46,6 +46,28 @@ export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, 
   return patch !== undefined && (onlyAddsWords(patch) || onlyTellsOfScope(record, desired, now));
 }
 
+/**
+ * True when the write would say that a lock stops the credential, or stops it no more, and everything that verifiers go by stays. A
+ * certificate does not wait: no one asks about locks for it.
+ */
+export function onlyTellsOfLock(
+  { kubeConfig, conditions, status, observedGeneration, generation }: CredentialRecord,
+  { ready, confirmation }: DesiredStatus,
+): boolean {
+  const before = findCondition(conditions, conditionTypes.ready);
+  const both = [before?.reason, ready.reason];
+  return (
+    both.includes(reasons.locked) &&
+    both.every((reason) => reason === reasons.locked || reason === reasons.issued) &&
+    before?.message !== ready.message &&
+    kubeConfig?.clientCert !== true &&
+    observedGeneration === generation &&
+    status.credentialHash !== undefined &&
+    status.credentialHash === confirmation.credentialHash &&
+    status.fingerprint === confirmation.fingerprint
+  );
+}
+
 function isDescribed(record: CredentialRecord, desired: DesiredStatus): boolean {
   const { keyID, subject, audiences, requester, scope, state } = record.status;
   const { confirmation, scopeMatchesNothing } = desired;

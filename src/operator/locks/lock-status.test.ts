@@ -34,6 +34,22 @@ describe('the status of a lock', () => {
     expect(patch).not.toHaveProperty('stoppedCredentials');
   });
 
+  it.each([
+    ['past', end, created + 60_000, false],
+    ['future', end, created, true],
+  ])(
+    'warns where a time in the %s stops everything, and says who gets back in',
+    (_, issuedBefore, now, isNew) => {
+      const record = lockRecord({ issuedBefore });
+      const desired = lockStatus(record, 3, now);
+      expect(desired.ready.message).toContain(
+        'those of administrators too. A kubeconfig of the API server still works',
+      );
+      expect(desired.ready.message.includes('every new one as well')).toBe(isNew);
+      expect(lockTransitions(record, desired)).toMatchObject([{ type: 'Warning', reason: 'InForce' }]);
+    },
+  );
+
   it('says that it has ended, and stops nothing', () => {
     const spec = { user: 'ada', expirationTimestamp: end };
     const record = lockRecord(spec);

@@ -20,7 +20,7 @@ export function lockStatus(record: LockRecord, count: number | undefined, now: n
   const stops = describeLock(record);
   if (!isInForce(record, now)) return { ready: ended, stops, stoppedCredentials: 0 };
   const inForceSince = record.status.inForceSince ?? now;
-  return { ready: inForce, stops, inForceSince, ...defined({ stoppedCredentials: count }) };
+  return { ready: inForceOf(record, now), stops, inForceSince, ...defined({ stoppedCredentials: count }) };
 }
 
 const inForce: DesiredReady = {
@@ -28,6 +28,17 @@ const inForce: DesiredReady = {
   reason: reasons.inForce,
   message: 'The operator obeys the lock, and so does every gateway that is ready.',
 };
+
+const stopsAll =
+  'It stops every credential of the platform that is older, those of administrators too. A kubeconfig of the API server still works: delete the lock with it.';
+const stopsNew = ' Until then it stops every new one as well.';
+
+/** Nothing else says to who made it by mistake that one lock can stop a platform. */
+function inForceOf({ selector, issuedBefore = 0 }: LockRecord, now: number): DesiredReady {
+  if (selector !== 'all') return inForce;
+  const message = `${inForce.message} ${stopsAll}${now < issuedBefore ? stopsNew : ''}`;
+  return { ...inForce, message };
+}
 
 const ended: DesiredReady = {
   status: 'False',
@@ -85,12 +96,15 @@ const observedOf = ({ generation, observedGeneration, conditions, state }: LockR
 });
 
 export function lockTransitions(
-  { conditions }: LockRecord,
+  { conditions, selector }: LockRecord,
   { ready, stops }: DesiredLockStatus,
 ): readonly TransitionEvent[] {
   const before = findCondition(conditions, conditionTypes.ready);
   if (before?.status === ready.status && before.reason === ready.reason) return [];
-  return ready.status === 'True'
-    ? [{ type: 'Normal', reason: reasons.inForce, action: 'Lock', note: `The lock stops ${stops}.` }]
-    : [{ type: 'Warning', reason: reasons.expired, action: 'Refuse', note: ready.message }];
+  if (ready.status !== 'True')
+    return [{ type: 'Warning', reason: reasons.expired, action: 'Refuse', note: ready.message }];
+  const common = { reason: reasons.inForce, action: 'Lock' } as const;
+  return selector === 'all'
+    ? [{ ...common, type: 'Warning', note: `The lock stops ${stops}. ${stopsAll}` }]
+    : [{ ...common, type: 'Normal', note: `The lock stops ${stops}.` }];
 }

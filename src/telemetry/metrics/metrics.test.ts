@@ -124,6 +124,8 @@ describe('the metrics of an operator', () => {
     metrics.credentials.set({ kind: 'OwnedAccessKey', state: 'Issued' }, 5);
     metrics.ending.read(() => 1);
     metrics.expiryWaiting.set(6);
+    metrics.locks.stated.set({ selector: 'user', state: 'InForce' }, 1);
+    metrics.locks.waiting.set(6);
     metrics.signingKeyCreated.set(7);
     metrics.signingKeyRotation.set(8);
     metrics.gatewayCertificateEnd.set(9);
@@ -132,11 +134,12 @@ describe('the metrics of an operator', () => {
     const text = await textOf();
     const workqueue = ['workqueue_depth', 'workqueue_waiting_for_slot'];
     const reflector = ['reflector_objects', 'reflector_freshness_seconds'];
-    for (const gone of [...workqueue, ...reflector, 'credentials', 'credentials_ending'])
+    for (const gone of [...workqueue, ...reflector, 'credentials', 'credentials_ending', 'locks'])
       expect(text).not.toContain(`latchkey_${gone}{`);
     for (const zero of [
       'latchkey_leader 0',
       'latchkey_expiry_budget_waiting 0',
+      'latchkey_lock_budget_waiting 0',
       'latchkey_signing_key_created_timestamp_seconds 0',
       'latchkey_signing_key_rotation_timestamp_seconds 0',
       'latchkey_gateway_certificate_end_timestamp_seconds 0',

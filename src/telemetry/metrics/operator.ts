@@ -3,6 +3,7 @@ import { allCredentialKinds } from '../../api/credential-kinds.ts';
 import { ControllerMetrics } from './controllers.ts';
 import { EndingMetrics } from './endings.ts';
 import { InformerMetrics } from './informers.ts';
+import { LockMetrics } from './locks.ts';
 
 /** Metrics of the operator besides those of every process. No label ever holds a secret or the name of an object. */
 export class OperatorMetrics {
@@ -11,6 +12,7 @@ export class OperatorMetrics {
   readonly leader: Gauge;
   readonly credentials: Gauge<'kind' | 'state'>;
   readonly ending: EndingMetrics;
+  readonly locks: LockMetrics;
   readonly targets: Gauge<'kind' | 'state'>;
   readonly expiryWaiting: Gauge;
   readonly endDelay: Histogram<'kind'>;
@@ -36,6 +38,7 @@ export class OperatorMetrics {
       'Credential objects by kind and by the reason of their Ready condition.',
     );
     this.ending = new EndingMetrics(registry);
+    this.locks = new LockMetrics(registry);
     this.targets = byState(
       'latchkey_targets',
       'Virtual cluster instances, spaces and clusters by kind and by the reason of their Ready condition.',
@@ -81,6 +84,7 @@ export class OperatorMetrics {
     this.controllers.clear();
     this.informers.clear();
     this.ending.clear();
+    this.locks.clear();
     for (const gauge of [this.credentials, this.targets, this.revocationsPending]) gauge.reset();
     const { leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd } = this;
     const single = [leader, expiryWaiting, signingKeyCreated, signingKeyRotation, gatewayCertificateEnd];

@@ -254,6 +254,7 @@ export class KubeConfigSimulation {
     const services = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
       expiryBudget: new PacedWrites(this.clock, 1_000, nothing),
+      lockBudget: new PacedWrites(this.clock, 1_000, nothing),
       random: () => 0.5,
       onReleased: nothing,
       workingSince: () => workingSince,

@@ -107,6 +107,7 @@ describe('the metrics of a running operator', () => {
     }
     expect(seen.value('latchkey_events_dropped_total')).toBe(0);
     expect(seen.value('latchkey_expiry_budget_waiting')).toBe(0);
+    expect(seen.value('latchkey_lock_budget_waiting')).toBe(0);
     expect(seen.value('latchkey_admission_missing')).toBe(0);
     expect(seen.value('latchkey_leader')).toBe(1);
   });

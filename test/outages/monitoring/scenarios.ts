@@ -62,6 +62,11 @@ export const troubles = (start: number): readonly (readonly [string, string, Sce
     on('gateway', restarts('process_start_time_seconds')),
   ],
   [
+    'LatchkeyLockStopsAll',
+    'someone forgot to name a user',
+    on('leader', 'latchkey_locks{selector="all",state="InForce"} 0 1'),
+  ],
+  [
     'LatchkeyCertificateNotRevoked',
     'a virtual cluster refuses',
     on('leader', 'latchkey_revocations_pending{reason="TargetForbidden"} 0 1'),
@@ -146,6 +151,11 @@ export const everyday = (start: number): readonly (readonly [string, Scenario])[
   [
     'a conflict every five minutes',
     on('leader', `latchkey_reconcile_total{controller="ownedaccesskeys",outcome="error"} ${steps(10)}`),
+  ],
+  ['a user is locked', on('leader', 'latchkey_locks{selector="user",state="InForce"} 0 1')],
+  [
+    'a lock of everything, which is over, was left behind',
+    on('leader', 'latchkey_locks{selector="all",state="Expired"} 1'),
   ],
   ['one restart', on('leader', `process_start_time_seconds ${start}x20 ${start + 600}`)],
   [
