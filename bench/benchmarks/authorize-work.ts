@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { toLiveRecord } from '../../src/credentials/live-record.ts';
+import { type LockRecord, toLockRecord } from '../../src/credentials/locks/lock-record.ts';
 import { authenticate } from '../../src/gateway/gate/authenticate.ts';
 import { findDenial, resolve } from '../../src/gateway/gate/authorise.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
@@ -13,16 +14,56 @@ import type { Operation, Works } from '../measure/worker-process.ts';
 export const keys = 100_000;
 
 /** The works of `authorize`; each in a process of its own. */
-export const works = { authorize, lookUp, nothing } as const satisfies Works;
+export const works = { authorize, underLocks, afterLock, lookUp, nothing } as const satisfies Works;
 
 export type WorkName = keyof typeof works;
 
 /** The gateway's own code from the head of a request to the decision that it may pass. */
 async function authorize(): Promise<Operation> {
-  const authentication = {
-    index: { find: findVerdict(), problem: () => undefined },
-    clock: Date,
+  return authorizeWith(findVerdict(new Locks()));
+}
+
+/** The same with locks in force that stop others. */
+async function underLocks(): Promise<Operation> {
+  return authorizeWith(findVerdict(manyLocks()));
+}
+
+/** The first use of a key after a lock has come: it looks for its own. */
+async function afterLock(): Promise<Operation> {
+  const locks = manyLocks();
+  const find = findVerdict(locks);
+  const hashes = Array.from({ length: usedKeys }, (_, key) => sha256(secretOf(key)));
+  for (const hash of hashes) find(hash);
+  const [first, second] = [1, 2].map((generation) => lockOf('turns', { user: 'someone' }, generation));
+  let turn = 0;
+  return () => {
+    turn += 1;
+    if (turn % hashes.length === 0)
+      locks.store.upsert((turn % (2 * hashes.length) === 0 ? first : second) as LockRecord);
+    if (find(hashes[turn % hashes.length] ?? '') === undefined) throw new Error('not known');
   };
+}
+
+/** How many locks are in force, of each kind that may be many. */
+export const lockCount = 1_000;
+
+function manyLocks(): Locks {
+  const locks = new Locks();
+  for (let index = 0; index < lockCount; index += 1)
+    for (const [name, spec] of Object.entries({
+      user: { user: `left-${index}` },
+      hash: { credentialHash: sha256(`stolen-${index}`) },
+      subject: { exchange: { issuer: 'https://ci.example', subject: `repo:${index}` } },
+    }))
+      locks.store.upsert(lockOf(`${name}-${index}`, spec));
+  return locks;
+}
+
+const lockOf = (name: string, spec: object, generation = 1): LockRecord =>
+  toLockRecord({ metadata: { name, uid: name, resourceVersion: String(generation), generation }, spec });
+
+function authorizeWith(find: Verdicts['find']): Operation {
+  const authentication = { index: { find, problem: () => undefined }, clock: Date };
   const heads = Array.from(
     { length: usedKeys },
     (_, key): Head => ({
@@ -44,7 +85,7 @@ async function authorize(): Promise<Operation> {
   };
 }
 
-function findVerdict(): Verdicts['find'] {
+function findVerdict(locks: Locks): Verdicts['find'] {
   const records = new CredentialRecords();
   const now = Date.now();
   for (const key of storedKeys(0, keys, { now }))
@@ -54,7 +95,7 @@ function findVerdict(): Verdicts['find'] {
     targets: new TargetRecords('p-'),
     projectNamespacePrefix: 'p-',
     now: Date.now,
-    locks: new Locks(),
+    locks,
     activityInterval: 60_000,
     onDropped: () => undefined,
   });

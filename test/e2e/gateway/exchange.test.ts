@@ -285,6 +285,12 @@ it('a person logs in: the key is a Login with the mapped groups and the identity
     'management.platform.sh/exchanged-issuer': issuer.issuer,
     'management.platform.sh/exchanged-subject': 'subject-of-alice',
   });
+  const lock = await admin.create(credentialLocks, { group: 'site:shop-devs' });
+  await until('the login is refused', async () => (await holder.send('GET', own)).status === 401);
+  const again = await exchange({ subject_token: await issuer.sign({ ...claims, jti: name('login') }) });
+  expect(again.body.error_description).toContain('a lock of the platform stops');
+  await admin.delete(lock);
+  await until('it works again', async () => (await holder.send('GET', own)).status === 200);
 });
 
 it('what is made with a login is below it, and ends with it', async () => {
@@ -299,6 +305,24 @@ it('what is made with a login is below it, and ends with it', async () => {
   expect((await holder.send('DELETE', `${own}/${made.body.spec.accessKey}`)).status).toBe(200);
   await until('the child has ended', async () => (await child.send('GET', own)).status === 401);
 });
+
+/** A ServiceAccount is stopped by its name as a subject: no key speaks for it as a user. */
+async function stopsAccount(account: Account, token: string, holder: OwnClient): Promise<void> {
+  const { iss, sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  expect(sub).toBe(`system:serviceaccount:${account.namespace}:${account.name}`);
+  const works = async () => (await holder.send('GET', `${management}/api`)).status;
+  expect(await works()).toBe(200);
+  await expect(admin.create(credentialLocks, { user: sub })).rejects.toThrow('spec.exchange stops');
+  const lock = await admin.create(credentialLocks, { exchange: { issuer: iss, subject: sub } });
+  await until('the child is refused', async () => (await works()) === 401);
+  await admin.delete(lock);
+  await until('it works again', async () => (await works()) === 200);
+}
+
+interface Account {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 it('a token of a ServiceAccount is judged by the API server', async () => {
   const account = { namespace: 'default', name: name('worker') };
@@ -316,6 +340,7 @@ it('a token of a ServiceAccount is judged by the API server', async () => {
     ).stdout.trim();
   const good = await exchange({ audience, subject_token: await token(baseURL) });
   expect([good.status, good.body.error_description]).toEqual([200, undefined]);
+  await stopsAccount(account, await token(baseURL), new OwnClient(world, good.body.access_token));
   const other = await exchange({ audience, subject_token: await token('https://elsewhere.example') });
   expect(other).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
   const used = await token(baseURL);

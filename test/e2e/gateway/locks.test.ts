@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -6,6 +8,7 @@ import { formatInstant } from '../../../src/api/instant.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { isAllowed } from '../../../src/platform/access-review.ts';
 import { gatewayWorld } from './gateway-world.ts';
@@ -153,6 +156,26 @@ describe('a key below a key', () => {
   });
 });
 
+it('below a locked key nothing is issued, also where its user asks the API server past the gateway', async () => {
+  const user = await newUser();
+  const parent = await world.holder({ user });
+  const accessKey = parent.object.metadata.name;
+  const { api } = await world.user(user);
+  const made = await lock({ accessKey: { name: accessKey } });
+  await untilStopped(parent.key);
+  const secret = generateAccessKey(randomBytes(32));
+  const [child, token] = await Promise.all([
+    api.createKey({ accessKey, key: secret }),
+    api.createToken({ accessKey, scope: { roles: [{ role: 'platform-cli' }] } }),
+  ]);
+  await admin.untilRefused(child, reasons.locked);
+  expect((await admin.untilRefused(token, reasons.locked)).status).not.toHaveProperty('token');
+  expect(await statusOf(secret)).toBe(401);
+  await admin.delete(made);
+  await untilServed(secret);
+  expect((await admin.untilReady(token)).status).toHaveProperty('token');
+});
+
 it('a key that is locked by its hash stays stopped when it comes back with another object, from a backup or from Git', async () => {
   const user = await newUser();
   const { key, object } = await world.holder({ user });
@@ -212,7 +235,7 @@ it('a token is stopped by the key that signed it, and works again without the lo
 
 describe('a lock', () => {
   const usual = { apiGroups: ['management.platform.sh'], resources: ['credentiallocks'] };
-  const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
+  const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
   it('is made, changed and deleted by no one without the verb lock, whatever other rights they have', async () => {
     const name = world.name('gitops');
@@ -226,6 +249,9 @@ describe('a lock', () => {
     ).rejects.toMatchObject(refusal);
     await expect(api.patch(made, { metadata: { labels: { a: 'b' } } })).rejects.toMatchObject(refusal);
     await expect(api.delete(made)).rejects.toMatchObject(refusal);
+    await expect(api.client.request('DELETE', `/apis/${apiVersion}/credentiallocks`)).rejects.toMatchObject(
+      refusal,
+    );
     await bindRole(admin, name, 'latchkey-locker');
     const question = { group: 'management.platform.sh', resource: 'credentiallocks', verb: 'lock', name: '' };
     await until(
@@ -278,4 +304,23 @@ describe('a lock', () => {
       expect(answer).toEqual({ statusCode: status, text: expect.stringContaining(text) });
     }
   });
+});
+
+it('a lock that is made while no operator runs is obeyed, also by a gateway that starts only then', async () => {
+  const user = await newUser();
+  const { key } = await world.holder({ user });
+  const { key: other } = await world.holder({ user: await newUser() });
+  await untilServed(key);
+  await world.killOperator();
+  await lock({ user });
+  await untilStopped(key);
+  const restarted = await RunningGateway.start(world.plane, world.guard, { name: world.name('restarted') });
+  const ask = async (secret: string) => {
+    const { statusCode, body } = await restarted.send(path, { key: secret });
+    await body.dump();
+    return statusCode;
+  };
+  expect([await ask(key), await ask(other)]).toEqual([401, 200]);
+  await restarted.end();
+  await world.startOperator();
 });
