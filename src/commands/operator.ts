@@ -19,6 +19,7 @@ import { isNewerVersion } from '../kube/object.ts';
 import { AdmissionEvents } from '../operator/admission/admission-events.ts';
 import { type AdmissionCheck, AdmissionGuard } from '../operator/admission/admission-guard.ts';
 import {
+  firstSeenText,
   formatPoliciesSeen,
   parsePoliciesSeen,
   unknownPolicies,
@@ -172,17 +173,23 @@ class OperatorProcess implements Work {
     });
   }
 
-  /** The point up to which the leader before this one saw everything. It is in the Lease until this one renews it. */
+  /**
+   * The point up to which the leader before this one saw everything. It is in the Lease until this one renews it. A Lease says nothing
+   * where no one has led for longer than from one renewal to the next.
+   */
   #watchedUntil(): TermOptions['watchedUntil'] {
-    const said = parsePoliciesSeen(this.#elector.annotation(annotations.policiesSeen));
+    const { policiesSeen } = annotations;
+    const inLease = this.#elector.annotation(policiesSeen);
+    const said = parsePoliciesSeen(inLease ?? this.#unsettled[policiesSeen]);
     const isNewLease = this.#elector.isNewLease && !this.#hasLed;
+    if (inLease !== undefined) this.#unsettled = {};
     return async (hasConfirmed, signal) => {
-      const isDeleted = said === undefined && isNewLease && hasConfirmed;
+      const { digest } = await readPolicies(this.#client, signal);
+      if (said !== undefined) return said.digest === digest ? undefined : said.until;
       // Someone has deleted the Lease of the leader before. If this one dies before it has dealt with that, the next must know it, too.
-      if (isDeleted) this.#unsettled = { [annotations.policiesSeen]: unknownPoliciesText };
-      const seen = isDeleted ? unknownPolicies : said;
-      const isSame = seen === undefined || seen.digest === (await readPolicies(this.#client, signal)).digest;
-      return isSame ? undefined : seen.until;
+      const isDeleted = isNewLease && hasConfirmed;
+      this.#unsettled = { [policiesSeen]: isDeleted ? unknownPoliciesText : firstSeenText(digest) };
+      return isDeleted ? unknownPolicies.until : undefined;
     };
   }
 

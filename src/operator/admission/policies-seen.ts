@@ -11,7 +11,7 @@ export const unknownPolicies: PoliciesSeen = { digest: '', until: '0' };
 /** How a Lease says that. */
 export const unknownPoliciesText = 'unknown';
 
-/** Undefined: no leader has said it yet, as after an upgrade from a release that did not. */
+/** Undefined: no leader has said it yet. */
 export function parsePoliciesSeen(text: string | undefined): PoliciesSeen | undefined {
   if (text === undefined) return undefined;
   const [, digest, until] = /^([0-9a-f]{64}) ([0-9]{1,20})$/.exec(text) ?? [];
@@ -19,3 +19,6 @@ export function parsePoliciesSeen(text: string | undefined): PoliciesSeen | unde
 }
 
 export const formatPoliciesSeen = ({ digest, until }: PoliciesSeen): string => `${digest} ${until}`;
+
+/** How the first leader of all says which policies it found, before it has seen what came since: they may be edited while none leads. */
+export const firstSeenText = (digest: string): string => formatPoliciesSeen({ digest, until: '0' });

@@ -8,7 +8,7 @@ import { virtualClusterInstances } from '../../../src/api/resources.ts';
 import { recordNames } from '../../../src/gateway/endpoints/own/sent-object.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { type OwnAnswer, ownAPI, ownClient } from '../../e2e/gateway/own-client.ts';
-import { takeAway } from '../rights/policies-away.ts';
+import { type Piece, takeAway } from '../rights/policies-away.ts';
 
 const plane = await startInstalled({ name: 'requester-records' });
 afterAll(async () => await plane.stop());
@@ -224,7 +224,7 @@ async function allRecords(mark: string): Promise<Records> {
   return new Map(await Promise.all(entries));
 }
 
-const policies = [
+const policies: readonly Piece[] = [
   { kind: 'MutatingAdmissionPolicyBinding', name: 'latchkey-requester' },
   { kind: 'ValidatingAdmissionPolicyBinding', name: 'latchkey-requester-integrity' },
   { kind: 'MutatingAdmissionPolicyBinding', name: 'latchkey-kept-fields' },
@@ -253,7 +253,7 @@ describe('what the gateway writes of who asks', () => {
     request = record;
     together = await allRecords('with');
     await answer;
-    await takeAway(plane, policies);
+    await takeAway(admin.client, policies);
     await until('no policy writes it', isUnrecorded);
     // It would refuse what is made now, and the gateway would take that away again.
     await world.killOperator();

@@ -122,7 +122,7 @@ describe('while no policy says what a limited credential may change', () => {
     const parent = await make(limits);
     permitted = await make({ accessKey: parent.metadata.name, ttl: 600 });
     leaver = await make(limits);
-    const bringBack = await takeAway(plane, judging);
+    const bringBack = await takeAway(admin.client, judging);
     for (const { with: credential, on, spec } of victims.attacks) {
       // An API server goes on by the policies that it has read for up to a second.
       const succeeds = async () => (await patch(limitedTo(credential), on, spec)).status === 200;

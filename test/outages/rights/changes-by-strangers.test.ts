@@ -102,7 +102,7 @@ describe('while no policy says who may change a credential', () => {
       await admin.untilReady(await maker.create(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     const [forAlice, byMaker] = [await make(), await make()];
     permitted = [forAlice, byMaker];
-    const bringBack = await takeAway(plane, bindingsOf(judging));
+    const bringBack = await takeAway(admin.client, bindingsOf(judging));
     for (const attack of attacks) await untilDone(attack);
     await alice.patch(forAlice, ownedAccessKeys, { spec: { ttl: 500 } });
     await maker.patch(byMaker, ownedAccessKeys, { spec: { ttl: 500 } });
@@ -132,7 +132,7 @@ describe('while only the policies that judge the result are away', () => {
   it('a stranger who may read a token has no other made', async () => {
     const token = await admin.untilReady(await alice.create(directClusterEndpointTokens, { ttl: 600 }));
     const validating = bindingsOf(judging).filter(({ kind }) => kind.startsWith('Validating'));
-    const bringBack = await takeAway(plane, validating);
+    const bringBack = await takeAway(admin.client, validating);
     await untilDone({ title: 'has the token made again', on: token, change: rotation });
     await bringBack();
     await untilComplete();

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { ControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
@@ -51,7 +50,6 @@ export interface Trial {
 }
 
 export interface CrowdOptions {
-  readonly plane: ControlPlane;
   readonly world: World;
   readonly people: ReadonlyMap<string, Person>;
   readonly trials: readonly Trial[];
@@ -113,11 +111,11 @@ const triesBefore = 1_000 / paceMs;
 
 /** Returns what the crowd made before these are gone, while they are, and after they are back. */
 export async function whileAway(pieces: readonly Piece[], options: CrowdOptions): Promise<readonly Made[]> {
-  const { plane, world, trials } = options;
+  const { world, trials } = options;
   const turns = trials.reduce((sum, { attempts }) => sum + attempts.length + 1, 0);
   const crowd = new Crowd(options);
   await crowd.untilTried(2);
-  const bringBack = await takeAway(plane, pieces);
+  const bringBack = await takeAway(world.admin.client, pieces);
   await crowd.untilTried(triesBefore + turns);
   await bringBack();
   const isComplete = async () => (await healthOf(world.operator, '/readyz')).status === 200;

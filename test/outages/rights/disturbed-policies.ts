@@ -1,7 +1,7 @@
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import type { KubeObject } from '../../../src/kube/object.ts';
 import { shippedPolicies } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { policyResource } from '../../../src/operator/admission/policy-digest.ts';
+import { takeAway } from './policies-away.ts';
 
 /** Keeps policies from judging, and gives what has them judge again. */
 export type Disturbance = (client: KubeClient) => Promise<() => Promise<void>>;
@@ -42,20 +42,7 @@ async function edit(
 }
 
 export const disturbances: Readonly<Record<string, Disturbance>> = {
-  'deleted and made again': async (client) => {
-    const bindings = pieces.filter(isBinding);
-    const kept = await Promise.all(
-      bindings.map(({ kind, name }) => client.get<KubeObject>(policyResource(kind), { name })),
-    );
-    for (const { kind, name } of bindings) await client.delete(policyResource(kind), { name });
-    return async () => {
-      for (const [index, { kind, name, spec }] of bindings.entries()) {
-        const { apiVersion = '', metadata } = kept[index] as KubeObject;
-        const { labels = {} } = metadata;
-        await client.create(policyResource(kind), { apiVersion, kind, metadata: { name, labels }, spec });
-      }
-    };
-  },
+  'deleted and made again': async (client) => await takeAway(client, pieces.filter(isBinding)),
   'edited and put back': async (client) =>
     await edit(
       client,

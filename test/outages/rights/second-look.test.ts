@@ -203,7 +203,7 @@ describe('while three users try', () => {
     async ({ away }) => {
       const victim = await personOf(maker).create(directClusterEndpointTokens, { ttl: 600 });
       const trials = [await keyTrial(away, victim), kubeConfigs];
-      const made = await whileAway(away, { plane, world, people, trials });
+      const made = await whileAway(away, { world, people, trials });
       const expected = expectedWithout(away);
       // An API server acts on the policy that the case before has brought back only a moment later.
       expect(await letIn(made, victim)).toEqual(

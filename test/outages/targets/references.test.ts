@@ -58,7 +58,7 @@ async function madeWithout(
   metadata: object = {},
   meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<readonly Stored[]> {
-  const bringBack = await takeAway(plane, away);
+  const bringBack = await takeAway(admin.client, away);
   const made = await makeAll(metadata);
   await meanwhile();
   await bringBack();
