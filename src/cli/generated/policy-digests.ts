@@ -26,7 +26,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-key-delivery': 'decfc46b135599e9',
   'ValidatingAdmissionPolicy/latchkey-target-secrets': 'a6af0300689506c0',
   'ValidatingAdmissionPolicyBinding/latchkey-target-secrets': 'cec1c06830817554',
-  'ValidatingAdmissionPolicy/latchkey-owner-references': '4d30b7b81118953a',
+  'ValidatingAdmissionPolicy/latchkey-owner-references': 'd2b2abe497183eb2',
   'ValidatingAdmissionPolicyBinding/latchkey-owner-references': 'd2e9c997c097bda4',
   'ValidatingAdmissionPolicy/latchkey-object-size': 'a6e656a67959c742',
   'ValidatingAdmissionPolicyBinding/latchkey-object-size': 'd58eb7d6d33ae5c4',

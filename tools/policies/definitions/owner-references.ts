@@ -31,7 +31,7 @@ const clusterScoped = {
   'certificates.k8s.io': ['CertificateSigningRequest', 'ClusterTrustBundle'],
   'flowcontrol.apiserver.k8s.io': ['FlowSchema', 'PriorityLevelConfiguration'],
   'internal.apiserver.k8s.io': ['StorageVersion'],
-  'management.platform.sh': ours(false, 'Cluster'),
+  'management.platform.sh': ours(false, 'Cluster', 'CredentialLock'),
   'networking.k8s.io': ['IPAddress', 'IngressClass', 'ServiceCIDR'],
   'node.k8s.io': ['RuntimeClass'],
   'rbac.authorization.k8s.io': ['ClusterRole', 'ClusterRoleBinding'],
