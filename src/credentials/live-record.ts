@@ -61,8 +61,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     rules: shared.json(parseRules(spec['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
-    exchange: kind === 'OwnedAccessKey' ? shared.json(spec['exchange'] ?? undefined) : undefined,
-    exchanged: kind === 'OwnedAccessKey' ? parseExchanged(annotations) : undefined,
+    exchange: kind === 'OwnedAccessKey' ? parseExchange(spec, annotations) : undefined,
     accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,
@@ -102,10 +101,12 @@ function readSpecKey(value: unknown, { credentialHash }: LiveConfirmation): Spec
   }
 }
 
-function parseExchanged(annotations: JsonObject): LiveRecord['exchanged'] {
+function parseExchange(spec: RawSpec, annotations: JsonObject): LiveRecord['exchange'] {
+  const trust = spec['exchange'] ?? undefined;
   const issuer = asText(annotations[annotationNames.exchangedIssuer]);
   const subject = asText(annotations[annotationNames.exchangedSubject]);
-  return issuer === undefined ? undefined : shared.json(defined({ issuer, subject }));
+  const token = issuer === undefined ? undefined : defined({ issuer, subject });
+  return trust === undefined && token === undefined ? undefined : shared.json(defined({ trust, token }));
 }
 
 export function parseSecretRef(value: unknown): SecretReference | undefined {

@@ -70,7 +70,9 @@ export function isConfirmed(record: LiveRecord): boolean {
   if (record.uid === '' || status.credentialHash === undefined || status.serial < 1) return false;
   if (compareFingerprint(record.fingerprints, status.fingerprint) === 'different') return false;
   if (specKey !== undefined) return specKey.wellFormed && specKey.hash === status.credentialHash;
-  return record.kind !== 'OwnedAccessKey' || record.secretRef !== undefined || record.exchange !== undefined;
+  return (
+    record.kind !== 'OwnedAccessKey' || record.secretRef !== undefined || record.exchange?.trust !== undefined
+  );
 }
 
 /** When a verifier refuses this credential, its ancestors left aside. `undefined`: never confirmed. */

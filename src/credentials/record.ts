@@ -107,6 +107,12 @@ export interface Requester {
 
 export type { CredentialKind };
 
+/** The token that was exchanged for a key. */
+export interface ExchangedFrom {
+  readonly issuer: string;
+  readonly subject?: string;
+}
+
 /**
  * One credential object as a verifier keeps it in memory: what decides whether it is live, for which identity, and for
  * what. At most 1 kB, because a gateway holds every one. Equal names, groups and scopes stand in memory once. Instants are
@@ -149,10 +155,13 @@ export interface LiveRecord {
   readonly allowPlatformCli: boolean;
   /** Of a verifier's record: access keys only, whose confirmation depends on it. */
   readonly secretRef?: SecretReference;
-  /** Access keys only: `spec.exchange` as it stands there. */
-  readonly exchange?: unknown;
-  /** Of a key that came of a token. */
-  readonly exchanged?: { readonly issuer: string; readonly subject?: string };
+  /** Access keys only. In one place: each field takes memory of every record. */
+  readonly exchange?: {
+    /** `spec.exchange` as it stands there. */
+    readonly trust?: unknown;
+    /** The token that the key came of. */
+    readonly token?: ExchangedFrom;
+  };
   readonly accessKey?: string;
   readonly allowedNamespaces: readonly string[];
   readonly status: LiveConfirmation;

@@ -1,6 +1,5 @@
-import { defined } from '../../api/json.ts';
 import type { Identity } from '../identity.ts';
-import type { LiveRecord } from '../record.ts';
+import type { ExchangedFrom, LiveRecord } from '../record.ts';
 import { resolveIdentity } from '../resolve-identity.ts';
 import { isInForce, type LockRecord, type SelectorName } from './lock-record.ts';
 
@@ -83,15 +82,15 @@ const select = (
   lookup: LockLookup,
 ): readonly LockRecord[] => (value === undefined ? [] : lookup(by, value, subject).filter(isMeant));
 
-type Named = Pick<LiveRecord, 'kind' | 'name' | 'uid' | 'requester' | 'createdWith' | 'exchanged'>;
+type Named = Pick<LiveRecord, 'kind' | 'name' | 'uid' | 'requester' | 'createdWith' | 'exchange'>;
 
 /** Everything that a lock can call this credential by. What an unlimited key made is not below it, and stops with it all the same. */
 function selectorsOf(
-  { kind, name, uid, requester, createdWith, exchanged }: Named,
+  { kind, name, uid, requester, createdWith, exchange }: Named,
   identity: Identity | undefined,
   { hashes, signingKeyID }: Pick<Presented, 'hashes' | 'signingKeyID'>,
 ): readonly Selection[] {
-  const { issuer, subject } = exchanged ?? {};
+  const { issuer, subject } = exchange?.token ?? {};
   const [maker, makerUID] = createdWith?.split('/') ?? [];
   return [
     { by: 'user', value: identity?.user },
@@ -119,7 +118,7 @@ const isKey =
 /** The maker of a key to be, and the token that it would come of. */
 export interface KeyToBe {
   readonly identity: Identity;
-  readonly exchanged: LiveRecord['exchanged'];
+  readonly exchanged: ExchangedFrom | undefined;
 }
 
 /** A lock that would stop a key as soon as it is made. */
@@ -134,7 +133,7 @@ export function findLockAhead(
     name: '',
     uid: '',
     requester: { user, groups },
-    ...defined({ exchanged }),
+    ...(exchanged && { exchange: { token: exchanged } }),
   };
   const selecting = selectorsOf(named, identity, { hashes: [], signingKeyID: undefined }).flatMap(
     (selection) => select(selection, lookup),

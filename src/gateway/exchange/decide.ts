@@ -52,7 +52,7 @@ export async function decide(request: ExchangeRequest, options: DecideOptions): 
   const { audience } = request;
   const known = options.issuers.get(token.issuer);
   if (audience === undefined) return await decideLogin({ token, known, request }, options);
-  const presentTrust = () => parseTrust(options.index.records.accessKey(audience)?.exchange);
+  const presentTrust = () => parseTrust(options.index.records.accessKey(audience)?.exchange?.trust);
   const accepted =
     known === undefined
       ? await acceptAccount({ token, trust: presentTrust() }, options)

@@ -11,7 +11,11 @@ import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/opera
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { namespaces, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
+import {
+  credentialLocks,
+  namespaces,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
 import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
 import { allowUse, targetScenario } from '../../e2e/targets/target-scenario.ts';
 import { makeInstance, targetSettings } from '../../e2e/targets/target-world.ts';
@@ -154,6 +158,11 @@ const scenario: Readonly<Record<string, () => Promise<unknown>>> = {
     await admin.untilEvent(deployment, reasons.admissionMissing);
     await applyKustomization(plane, 'default');
     await admin.untilEvent(deployment, reasons.admissionComplete);
+  },
+  'a lock': async () => {
+    const lock = await admin.create(credentialLocks, { user: 'nobody' });
+    await admin.until(lock, 'counted', ({ status }) => status.stoppedCredentials === 0);
+    await admin.delete(lock);
   },
   'the same event again': async () => {
     const key = await admin.untilReady(await admin.createKey());
