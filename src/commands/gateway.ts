@@ -26,7 +26,7 @@ export const run: Command = async ({ environment, signal }) => {
   const host = new Host({ component: 'gateway', environment, settings, graceMs });
   const client = host.connect({ connections: 16 });
   // Nothing that a user can send more of than the gateway lets through may wait in one line with these.
-  const own = host.connect({ connections: 16 + questionsAtOnce.staying });
+  const own = host.connect({ connections: 16 + questionsAtOnce.staying + questionsAtOnce.following });
   const audit = openAuditLog(host, settings);
   const as = (name: string) => own.as({ serviceAccount: { namespace: systemNamespace, name } });
   const gateway = new Gateway({

@@ -77,6 +77,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #index: CredentialIndex;
   readonly #permissions: EntryPermissions;
+  readonly #followingPermissions: EntryPermissions;
   readonly #issuer: IssuerDocuments;
   readonly #sitePolicy: SitePolicyWatch;
   readonly #removals: Removals;
@@ -106,6 +107,7 @@ export class Gateway {
     this.#audits = this.#createAudits();
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions(options);
+    this.#followingPermissions = createFollowingPermissions(options);
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet(connectionsOf(options));
     this.#targetConnections = new TargetConnections({
@@ -233,6 +235,7 @@ export class Gateway {
       tokens: this.#index.tokens,
       targetRecords: this.#targetRecords,
       permissions: this.#permissions,
+      followingPermissions: this.#followingPermissions,
       misses,
       yaml: new YAMLReader({ clock, limits: yamlLimits, isAlone: (user) => this.#open.isAlone(user) }),
       changes: new RecentChanges(records, (kind) => this.#index.position(kind)),
@@ -314,6 +317,24 @@ const createPermissions = (options: GatewayOptions): EntryPermissions => {
     staying: new Questions({ ...shared, client: options.staying, max: questionsAtOnce.staying }),
   });
 };
+
+/** There may be many more of these users than connections, and their questions wait for each other, not for those of people. */
+const createFollowingPermissions = (options: GatewayOptions): EntryPermissions => {
+  const { clock, settings } = options;
+  const { maxConnections, staleAfterMs: maxStayMs } = settings;
+  const { maxWaitMs } = upstreamLimits(settings);
+  const questions = new Questions({
+    ...{ clock, maxWaitMs, client: options.staying },
+    ...{ max: questionsAtOnce.following, maxWaiting: maxFollowingWaiting },
+  });
+  return new EntryPermissions({
+    ...{ ...options, maxConnections, maxStayMs },
+    ...{ entering: questions, staying: questions },
+  });
+};
+
+/** Of the users whose right is asked again; streams themselves ask a few at a time. */
+const maxFollowingWaiting = 10_000;
 
 const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }: GatewayOptions) =>
   new IssuerDocuments({

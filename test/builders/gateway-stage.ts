@@ -214,6 +214,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
       settings,
       misses,
       permissions,
+      followingPermissions: permissions,
       issuer: { find: () => state.published },
       issuerReads: missesOf(options),
       clientAddress,

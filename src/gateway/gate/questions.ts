@@ -4,8 +4,8 @@ import type { Clock } from '../../kube/clock.ts';
 import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review.ts';
 import { RequestSlot, RequestSlots, UpstreamBusy } from '../turns/request-slots.ts';
 
-/** About who may enter a target, and who may stay there. */
-export const questionsAtOnce = { entering: 16, staying: 16 };
+/** About who may enter a target, who may stay there, and whose tokens direct endpoints follow. */
+export const questionsAtOnce = { entering: 16, staying: 16, following: 4 };
 
 export interface QuestionsOptions {
   /** Of the platform; asks as the user. It has a connection for each question that may be under way. */

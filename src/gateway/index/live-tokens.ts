@@ -35,6 +35,16 @@ export class LiveTokens {
     return found !== undefined && 'record' in found && reaches(found, cluster) ? found : undefined;
   }
 
+  /** Epoch milliseconds, on the clock by which tokens end. */
+  now(): number {
+    return this.#options.now();
+  }
+
+  /** Whether new locks are still compared with tokens, so {@link positions} says more than is known. */
+  get isSweeping(): boolean {
+    return this.#verdicts.isSweeping;
+  }
+
   /** Of all tokens, good or not. */
   *hashes(): Generator<string> {
     for (const record of this.#options.records.ofKind.DirectClusterEndpointToken.values())

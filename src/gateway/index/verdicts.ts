@@ -46,6 +46,11 @@ export class Verdicts {
     locks.store.subscribe(() => this.#startSweep());
   }
 
+  /** Whether some verdicts have not been compared with the newest locks. */
+  get isSweeping(): boolean {
+    return this.#isSweeping;
+  }
+
   /** How many credentials are in use. */
   get size(): number {
     return this.#byHash.size;

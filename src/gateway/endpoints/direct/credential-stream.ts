@@ -11,15 +11,20 @@ import { rightToFollow } from './right-to-follow.ts';
 import { spacesOfCluster } from './spaces-of-cluster.ts';
 import { UserRights } from './user-rights.ts';
 
-export type StreamServices = Pick<EndpointServices, 'tokens' | 'clock' | 'permissions' | 'targetRecords'>;
+export type StreamServices = Pick<
+  EndpointServices,
+  'tokens' | 'clock' | 'permissions' | 'followingPermissions' | 'targetRecords'
+>;
 
 /** How soon it is noticed that a user lost the right to the cluster, milliseconds. */
 const checkMs = 500;
 /** How soon a token that becomes good without a change of its own is sent, and how soon one that the time alone makes good. */
 const recheckMs = 1_000;
 const recheckAllMs = 10_000;
-/** Looked at before others come to their turn. */
+/** Checked before others come to their turn. */
 const batchSize = 50;
+/** Between two questions whether users lost the right to the cluster, milliseconds: there may be thousands of them. */
+const checkRightsMs = 2_000;
 
 /** One stream of the tokens that are good in a cluster. Of what changes only the hash is kept until the reader takes it. */
 export class CredentialStream {
@@ -29,11 +34,13 @@ export class CredentialStream {
   readonly #writer: LineWriter;
   readonly #rights: UserRights;
   readonly #ends: Ends;
-  /** The form in which the reader knows each token, to tell whether it changed. */
-  readonly #sent = new Map<string, string>();
+  /** The verdict that the reader was told of each token, by hash. The index keeps these verdicts anyway. */
+  readonly #sent = new Map<string, Verdict>();
   #spaces: ReadonlyMap<string, LiveSpace> = new Map();
-  /** Hashes to look at. */
+  /** Hashes of tokens that changed. They go before those that are checked again. */
   readonly #changed = new Set<string>();
+  /** Of all tokens, where they are checked again: the reader gets those that have become good. */
+  #rechecked: Iterator<string> | undefined;
   #areSpacesChanged = true;
   #isBeatDue = false;
   #isSynced = false;
@@ -43,10 +50,11 @@ export class CredentialStream {
   #beatAt: number;
   #recheckAt = 0;
   #recheckAllAt = 0;
+  #checkRightsAt = 0;
   #version = '';
 
   constructor(request: EndpointRequest, services: StreamServices, cluster: ClusterRecord) {
-    const { clock, permissions } = services;
+    const { clock, tokens, followingPermissions: permissions } = services;
     this.#request = request;
     this.#services = services;
     this.#cluster = cluster;
@@ -54,7 +62,7 @@ export class CredentialStream {
     const onChange = (hash: string) => this.#touch(hash);
     const entry = { verb: 'use', resource: clusters.plural, namespace: '', name: cluster.name };
     this.#rights = new UserRights({ permissions, clock, entry, onChange });
-    this.#ends = new Ends(clock, onChange);
+    this.#ends = new Ends(clock, () => tokens.now(), onChange);
     this.#beatAt = clock.monotonic() + beatMs;
   }
 
@@ -87,16 +95,18 @@ export class CredentialStream {
   async #follow(): Promise<void> {
     const { name, uid } = this.#cluster;
     this.#version = this.#services.tokens.version;
-    for (const hash of this.#services.tokens.hashes()) this.#changed.add(hash);
+    this.#rechecked = this.#services.tokens.hashes();
     await this.#writer.write('START', { cluster: name, uid });
     this.#tick();
-    while (!this.#isOver) {
+    while (!this.#isOver && !this.#request.response.destroyed) {
       this.#next = Promise.withResolvers();
       await this.#sendSpaces();
       await this.#sendChanged();
+      await this.#writer.flush();
+      await this.#recheckSome();
       await this.#sendProof();
       await this.#writer.flush();
-      if (this.#changed.size === 0) await this.#next.promise;
+      if (this.#changed.size === 0 && this.#rechecked === undefined) await this.#next.promise;
     }
   }
 
@@ -116,15 +126,31 @@ export class CredentialStream {
       if (JSON.stringify(known.get(key)) !== JSON.stringify(space)) await this.#writer.write('SPACE', space);
   }
 
+  /** As many as there are now: those that come meanwhile are of the next turn, so that nothing else waits for ever. */
   async #sendChanged(): Promise<void> {
-    let count = 0;
+    let left = this.#changed.size;
     for (const hash of this.#changed) {
-      if (this.#isOver) return;
+      if (this.#isOver || left === 0) return;
       this.#changed.delete(hash);
-      count += 1;
-      if (count % batchSize === 0) await this.#request.turn();
+      left -= 1;
       await this.#sendState(hash);
+      if (left % batchSize !== 0) continue;
+      await this.#writer.flush();
+      await this.#request.turn();
     }
+  }
+
+  async #recheckSome(): Promise<void> {
+    if (this.#rechecked === undefined) return;
+    for (let count = 0; count < batchSize && !this.#isOver; count += 1) {
+      const { done, value: hash } = this.#rechecked.next();
+      if (done === true) {
+        this.#rechecked = undefined;
+        return;
+      }
+      if (!this.#sent.has(hash)) await this.#sendState(hash);
+    }
+    await this.#request.turn();
   }
 
   async #sendState(hash: string): Promise<void> {
@@ -139,9 +165,10 @@ export class CredentialStream {
       this.#isBeatDue = true;
       return await this.#writer.write('DROP', { hash });
     }
-    const form = JSON.stringify([verdict.end, verdict.scopes, verdict.identity]);
-    if (this.#sent.get(hash) === form) return;
-    this.#sent.set(hash, form);
+    const known = this.#sent.get(hash);
+    if (known === verdict) return;
+    this.#sent.set(hash, verdict);
+    if (known !== undefined && formOf(known) === formOf(verdict)) return;
     this.#ends.add(hash, verdict.end);
     await this.#writer.write('ADD', toLiveCredential(hash, verdict));
   }
@@ -149,7 +176,10 @@ export class CredentialStream {
   async #sendProof(): Promise<void> {
     const { clock, tokens } = this.#services;
     const { positions } = tokens;
-    if (!this.#isSynced && this.#changed.size === 0 && !this.#rights.isAsking) {
+    // While new locks are compared with tokens, the positions are ahead of what has been sent.
+    if (tokens.isSweeping) return;
+    const isComplete = this.#changed.size === 0 && this.#rechecked === undefined && !this.#rights.isAsking;
+    if (!this.#isSynced && isComplete) {
       this.#isSynced = true;
       await this.#writer.write('SYNCED', { positions });
     }
@@ -166,23 +196,26 @@ export class CredentialStream {
     this.#timer = clock.setTimer(() => this.#tick(), checkMs);
     const { identity } = this.#request.sender.verdict;
     if (!permissions.mayStay(identity, rightToFollow(this.#cluster.name))) return this.#end();
-    this.#rights.check();
-    this.#ends.look();
+    if (now >= this.#checkRightsAt) {
+      this.#checkRightsAt = now + checkRightsMs;
+      this.#rights.check();
+    }
+    this.#ends.check();
     this.#recheck(now);
-    if (now < this.#beatAt) return;
-    this.#isBeatDue = true;
-    this.#next.resolve();
+    if (now >= this.#beatAt) this.#isBeatDue = true;
+    // A proof that is due may have waited for the end of a sweep.
+    if (this.#isBeatDue || !this.#isSynced) this.#next.resolve();
   }
 
   /** A token may become good because a key above it does, or a lock goes. */
   #recheck(now: number): void {
     const { version } = this.#services.tokens;
     const isDue = now >= this.#recheckAllAt || (version !== this.#version && now >= this.#recheckAt);
-    if (!isDue) return;
+    if (!isDue || this.#rechecked !== undefined) return;
     this.#version = version;
     this.#recheckAt = now + recheckMs;
     this.#recheckAllAt = now + recheckAllMs;
-    for (const hash of this.#services.tokens.hashes()) if (!this.#sent.has(hash)) this.#changed.add(hash);
+    this.#rechecked = this.#services.tokens.hashes();
     this.#next.resolve();
   }
 
@@ -196,6 +229,9 @@ export class CredentialStream {
     this.#next.resolve();
   }
 }
+
+/** The form of a token for the reader. */
+const formOf = ({ end, scopes, identity }: Verdict): string => JSON.stringify([end, scopes, identity]);
 
 function toLiveCredential(hash: string, verdict: Verdict): LiveCredential {
   const { record, ancestors, identity, end } = verdict;

@@ -7,23 +7,52 @@ import { answerFailure } from '../shared/reply.ts';
 import { CredentialStream, type StreamServices } from './credential-stream.ts';
 import { rightToFollow } from './right-to-follow.ts';
 
+/** Each keeps all live tokens of a cluster in mind. Two replicas of an endpoint need two, and twice as many while they are replaced. */
+const maxStreamsOfCluster = 4;
+
 /** Streams the credentials that are good in one cluster to the agent of its direct endpoint. */
 export function streamCredentials(
   services: StreamServices & Pick<EndpointServices, 'permissions'>,
 ): Endpoint {
+  /** Under way, by the name of the cluster. */
+  const streams = new Map<string, number>();
   return async (request) => {
     try {
       const refusal = await findRefusal(request, services);
+      // Who left meanwhile gets no stream: no limit would count it.
+      if (request.response.destroyed) return;
       if (refusal !== undefined) return request.refuse(refusal);
-      const cluster = services.targetRecords.clusters.get(request.asked.name);
-      if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
-      begin(request);
-      await new CredentialStream(request, services, cluster).run();
+      await streamWithin(streams, request, services);
     } catch (error) {
       if (request.response.headersSent) request.response.destroy();
       else answerFailure(request, error as Error);
     }
   };
+}
+
+async function streamWithin(
+  streams: Map<string, number>,
+  request: EndpointRequest,
+  services: StreamServices,
+): Promise<void> {
+  const { name } = request.asked;
+  const cluster = services.targetRecords.clusters.get(name);
+  if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
+  const count = streams.get(name) ?? 0;
+  if (count >= maxStreamsOfCluster) return request.refuse(tooManyStreams);
+  streams.set(name, count + 1);
+  try {
+    begin(request);
+    await new CredentialStream(request, services, cluster).run();
+  } finally {
+    leave(streams, name);
+  }
+}
+
+function leave(streams: Map<string, number>, name: string): void {
+  const left = (streams.get(name) ?? 1) - 1;
+  if (left === 0) streams.delete(name);
+  else streams.set(name, left);
 }
 
 async function findRefusal(
@@ -60,4 +89,5 @@ const notAgent = errorAnswer('ERR_SCOPE', {
 const notWatched = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'livecredentials is a stream: send a GET with the query watch=true',
 });
+const tooManyStreams = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
 const noCluster = errorAnswer('ERR_TARGET_UNKNOWN', {});

@@ -23,9 +23,11 @@ interface UserRight {
 }
 
 /** Questions at once; all gateways together ask the API server. */
-const maxAsking = 8;
-/** Before a question that failed, or was answered with no, is asked again, milliseconds. */
-const askAgainMs = 5_000;
+const maxAsking = 4;
+/** Before a question is asked again that failed, or that was answered with no, milliseconds. Of most users the answer stays no. */
+const askAgainMs = { failed: 5_000, no: 60_000 };
+
+const pauseOf = ({ state }: UserRight): number => (state === 'no' ? askAgainMs.no : askAgainMs.failed);
 
 /** The right of the users of tokens to enter one cluster, asked once for all tokens of one user, and kept current. */
 export class UserRights {
@@ -74,7 +76,7 @@ export class UserRights {
     for (const [key, right] of this.#rights) {
       if (right.hashes.size === 0 && !right.isQueued) this.#delete(key, right);
       else if (right.state === 'yes' && !permissions.mayStay(right.identity, entry)) this.#set(right, 'no');
-      else if (right.state !== 'yes' && now - right.answered >= askAgainMs) this.#enqueue(right);
+      else if (right.state !== 'yes' && now - right.answered >= pauseOf(right)) this.#enqueue(right);
     }
   }
 
@@ -117,7 +119,7 @@ export class UserRights {
       const isAllowed = await permissions.isAllowed(right.identity, entry);
       this.#set(right, isAllowed ? 'yes' : 'no');
     } catch {
-      // Not known stays not known: a reader who has the user from before keeps it until somebody says no.
+      // Not known stays not known: a token that the reader has stays until the right is too old to count, which `check` sees.
     } finally {
       right.isQueued = false;
       right.answered = clock.monotonic();

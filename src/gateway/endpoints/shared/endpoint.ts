@@ -118,6 +118,8 @@ export interface EndpointServices {
     'instances' | 'spaces' | 'clusters' | 'projects' | 'findProject' | 'known'
   >;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf' | 'mayStay'>;
+  /** Of users whose tokens are in streams to direct endpoints: however many they are, they take no turn of a person's. */
+  readonly followingPermissions: Pick<EntryPermissions, 'isAllowed' | 'mayStay'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: IssuerDocumentSource;
   /** Of reads of documents that take no credential. */
