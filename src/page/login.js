@@ -104,7 +104,9 @@ export async function finishLogin(gateway) {
     throw new Refused(0, 'This answer belongs to no login of this tab. Log in again.');
   const document = await discover(attempt.issuer);
   const namesItself = document['authorization_response_iss_parameter_supported'] === true;
-  if (namesItself && answer.get('iss') !== attempt.issuer)
+  const from = answer.get('iss');
+  // Also where the document says that its provider does not name itself: a provider may send people to another one.
+  if (from === null ? namesItself : from !== attempt.issuer)
     throw new Refused(0, 'The answer came from another provider. Log in again.');
   const code = answer.get('code');
   if (code === null)

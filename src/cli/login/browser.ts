@@ -29,7 +29,9 @@ export async function loginInBrowser(provider: Provider, context: Surroundings):
     context.stderr.write(printable(`Log in at ${page}\nNo browser here? Run \`latchkey login --device\`.\n`));
     void openBrowser(page, context);
     const found = await answer;
-    if (provider.namesItself && found.get('iss') !== provider.issuer)
+    const from = found.get('iss');
+    // Also where its document says that it does not name itself: a provider may send people to another one.
+    if (from === null ? provider.namesItself : from !== provider.issuer)
       throw new Failure(
         'failure',
         'the answer came from another provider',
