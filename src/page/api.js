@@ -50,7 +50,10 @@ export class Gateway {
       headers: { ...authorization, .../** @type {Record<string, string>} */ (headers) },
     }).catch((error) => {
       if (error.name === 'AbortError') throw error;
-      throw new Refused(0, `${new URL(this.baseURL).host} does not answer. Is the network there?`);
+      throw new Refused(
+        0,
+        `${new URL(this.baseURL).host} does not answer this page. Is the network there, does this browser trust its certificate, and is LATCHKEY_PAGE_URL ${location.origin}?`,
+      );
     });
     if (response.ok) return response;
     throw new Refused(response.status, messageOf(await response.text(), response.status));

@@ -1,9 +1,9 @@
 import { kinds, Refused } from './api.js';
 import { toCredential } from './credentials.js';
 
-/** Between two looks at what is not watched, and at whether the gateway is there. */
-const lookMs = 20_000;
-const retryMs = { first: 500, most: 15_000 };
+/** Between two reads of what is not watched, which also tell whether the gateway is there. */
+const readMs = 20_000;
+const retryMs = { first: 500, max: 15_000 };
 
 /**
  * @typedef {object} LiveOptions
@@ -16,7 +16,7 @@ const retryMs = { first: 500, most: 15_000 };
 
 /**
  * Keeps what the page shows up to date. Browsers open six connections to one host, for all tabs together. So only access keys are watched,
- * tokens and kubeconfigs are looked at now and then, and a tab in the background waits.
+ * tokens and kubeconfigs are read now and then, and a tab in the background waits.
  */
 export class Live {
   #options;
@@ -57,11 +57,13 @@ export class Live {
     while (!this.#ended.signal.aborted) {
       this.#round = new AbortController();
       const { signal } = this.#round;
-      if (document.hidden || !navigator.onLine) await sleep(retryMs.most, signal);
+      if (document.hidden || !navigator.onLine) await sleep(retryMs.max, signal);
       else {
         const onTold = () => void Object.assign(wait, { ms: retryMs.first });
         const error = await this.#follow(signal, onTold).catch((reason) => reason);
         if (error !== undefined && !signal.aborted) await this.#failed(error, wait);
+        // A watch that ends by itself is begun again, and not at once: a gateway that only ends them would be asked without a pause.
+        else await sleep(retryMs.first, signal);
       }
     }
   }
@@ -78,7 +80,7 @@ export class Live {
     }
     onCut(error instanceof Error ? error.message : 'The gateway does not answer.');
     await sleep(wait.ms, this.#round.signal);
-    wait.ms = Math.min(2 * wait.ms, retryMs.most);
+    wait.ms = Math.min(2 * wait.ms, retryMs.max);
   }
 
   /**
@@ -91,7 +93,7 @@ export class Live {
     await this.refresh();
     onCut(undefined);
     onTold();
-    const timer = setInterval(() => void this.refresh().catch(() => this.#round.abort()), lookMs);
+    const timer = setInterval(() => void this.refresh().catch(() => this.#round.abort()), readMs);
     try {
       const { plural } = kinds.OwnedAccessKey;
       await gateway.watch(plural, { version, signal, onEvent: (event) => this.#onEvent(event) });

@@ -45,10 +45,7 @@ export class Workplace {
       credentials: this.credentials,
       onChange: () => this.changed(),
       onCut: (problem) => this.#onCut(problem),
-      onRefused: () =>
-        this.leave(
-          'Your key is not accepted any more: it has ended, or was disabled or deleted. Log in again.',
-        ),
+      onRefused: (refused) => this.leave(`Your key is not accepted any more: ${refused.message}`),
     });
   }
 

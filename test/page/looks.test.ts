@@ -58,19 +58,19 @@ describe('five thousand keys', () => {
     expect(performance.now() - begun).toBeLessThan(1_000);
     await page.getByText('5000 credentials').waitFor();
     expect(await rows(page).count()).toBeLessThan(80);
-    // Of sixty frames, the longest.
-    const slowest = await page.evaluate(async () => {
-      let worst = 0;
+    // Of sixty frames the median: one alone may wait for what else the machine does.
+    const median = await page.evaluate(async () => {
+      const frames: number[] = [];
       let former = performance.now();
-      for (let frame = 0; frame < 60; frame += 1) {
+      while (frames.length < 60) {
         scrollBy({ top: 4_000 });
         await new Promise((resolve) => requestAnimationFrame(resolve));
-        worst = Math.max(worst, performance.now() - former);
+        frames.push(performance.now() - former);
         former = performance.now();
       }
-      return worst;
+      return frames.sort((one, other) => one - other)[30];
     });
-    expect(slowest).toBeLessThan(250);
+    expect(median).toBeLessThan(50);
     expect(await rows(page).count()).toBeLessThan(80);
     await page.getByLabel('Find').fill('key-4321');
     await page.getByText('1 of 5000 credentials').waitFor();

@@ -3,6 +3,7 @@ import { apiVersion } from '../../api/names.ts';
 import { credentialResources, virtualClusterInstances } from '../../api/resources.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
 import { resourceMetadataPath } from '../endpoints/resource-metadata.ts';
+import { leaveRest } from '../server/error-answer.ts';
 
 /** Lets the page of people call the gateway from its own origin, and no other page. */
 export class CrossOrigin {
@@ -30,6 +31,7 @@ export class CrossOrigin {
       response.setHeader('access-control-expose-headers', 'retry-after, warning');
       return false;
     }
+    leaveRest(response);
     response.writeHead(204, { ...preflightHeaders, 'access-control-allow-methods': methods.join(', ') });
     response.end();
     return true;

@@ -201,6 +201,28 @@ describe('the values of the chart', () => {
     },
   );
 
+  it('opens a port for the page where that is wanted, and none otherwise', async () => {
+    const url = 'https://keys.example.com:8444';
+    const portsOf = async (...args: string[]) => {
+      const made = (await template(helm, ...args)).filter(
+        ({ metadata }) => metadata.name === 'latchkey-gateway',
+      );
+      const specOf = (kind: string) => made.find((object) => object.kind === kind)!['spec'];
+      return [
+        specOf('Deployment').template.spec.containers[0].ports,
+        specOf('Service').ports,
+        specOf('NetworkPolicy').ingress.flatMap(({ ports }: { ports: object[] }) => ports),
+      ] as { name?: string; port?: unknown; targetPort?: unknown }[][];
+    };
+    const isPage = ({ name, port, targetPort }: { name?: string; port?: unknown; targetPort?: unknown }) =>
+      [name, port, targetPort].includes('page');
+    const withPage = await portsOf(`--set=gateway.page.url=${url}`);
+    expect(withPage.map((ports) => ports.filter(isPage).length)).toEqual([1, 1, 1]);
+    expect((await portsOf()).flat().filter(isPage)).toEqual([]);
+    const text = JSON.stringify(await template(helm, `--set=gateway.page.url=${url}`));
+    expect(text).toContain(`"LATCHKEY_PAGE_URL":"${url}"`);
+  });
+
   it('rolls the pods when a setting changes, and not otherwise', async () => {
     const sums = async (...args: string[]) =>
       (await template(helm, ...args))
