@@ -21,7 +21,7 @@ export const selectorOptions = {
   'issued-before': {
     type: 'string',
     value: 'TIME',
-    about: 'Of these only what began before this time: RFC 3339, or `now`.',
+    about: 'Of these only what began before this time: RFC 3339, or `now` by the clock of this machine.',
   },
   everyone: {
     type: 'boolean',
@@ -46,7 +46,7 @@ export function readLockSpec(invocation: Invocation, now: number): JsonObject {
   return defined({
     ...selector,
     issuedBefore: before && readTime(before, now),
-    expirationTimestamp: life && formatInstant(now + readTTL(life) * 1_000),
+    expirationTimestamp: life && formatInstant(now + readTTL(life, 'lock') * 1_000),
     reason,
   });
 }

@@ -25,12 +25,21 @@ export async function kubectl(
   });
   if (code === 0) return stdout;
   const said = printable(stderr.trim()) || `kubectl ended with ${code}`;
-  throw new Failure(kindOf(said), said, fixes[kindOf(said)] ?? 'Mend what kubectl says.');
+  throw new Failure(kindOf(said), said, fixes[kindOf(said)] ?? fixByText(said));
 }
 
 function kindOf(said: string): FailureKind {
   if (said.includes('(Forbidden)') || said.includes('ERR_POLICY_LOCK')) return 'forbidden';
   return said.includes('(NotFound)') ? 'notFound' : 'failure';
+}
+
+/** People are often in the context of a virtual cluster, which has no such kind. */
+function fixByText(said: string): string {
+  if (/no matches for kind|doesn't have a resource type/.test(said))
+    return 'This is not the platform, or its release knows no locks: name the context of the platform by --context.';
+  if (said.includes('(AlreadyExists)'))
+    return 'Take another name: `latchkey locks` shows those that there are.';
+  return 'Mend what kubectl says.';
 }
 
 const fixes: Readonly<Partial<Record<FailureKind, string>>> = {
