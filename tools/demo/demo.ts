@@ -7,7 +7,7 @@ import { healthOf, listeningPort } from '../../lab/operator/telemetry.ts';
 import { until } from '../../lab/operator/until.ts';
 import { applyAs, bindAdministrator, install, untilReady } from './cluster.ts';
 import { type Logs, writeEnvironment } from './environment.ts';
-import { chooseBaseURL, type DemoGateway, startGateway } from './gateway.ts';
+import { chooseBaseURL, choosePageURL, type DemoGateway, startGateway } from './gateway.ts';
 import type { Interrupt } from './interrupt.ts';
 import {
   type Issuers,
@@ -122,15 +122,16 @@ async function startAndShow(started: Started, stage: Stage): Promise<Running> {
 }
 
 async function startLatchkey(started: Started, platform: ControlPlaneAccess, detail: Say): Promise<Latchkey> {
-  const baseURL = await chooseBaseURL();
+  const [baseURL, pageURL] = await Promise.all([chooseBaseURL(), choosePageURL()]);
   detail('starting the operator as a process of its own, under its ServiceAccount');
   const operator = await RunningOperator.start(platform, await started.guard('demo-operator'), {
     env: { ...env, LATCHKEY_BASE_URL: baseURL },
   });
   detail(`starting the gateway at ${baseURL}, with the certificate that the operator makes`);
-  const issuers = await startIssuers(started);
+  const issuers = await startIssuers(started, pageURL);
   const trusting = { ...env, LATCHKEY_TRUSTED_ISSUERS: trustedIssuers(issuers) };
-  const starting = startGateway(platform, await started.guard('demo-gateway'), baseURL, trusting);
+  const guard = await started.guard('demo-gateway');
+  const starting = startGateway(platform, guard, { baseURL, pageURL }, trusting);
   const gateway = await Promise.race([deathOf('operator', operator), starting]);
   detail('waiting until the operator is ready: what is made right after the policies does not count');
   const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
@@ -180,8 +181,10 @@ async function show(planes: Planes, latchkey: Latchkey & Pick<Site, 'node'>, sta
   if (once) return;
   const environment = await writeEnvironment(platform.folder, summary, logsOf(latchkey), {
     ...{ bin: commandLine.bin, password: latchkey.issuers.provider.password },
+    pageURL: latchkey.gateway.pageURL,
   });
-  print(renderTrials({ environment, addresses: await addressesOf(latchkey) }));
+  const { pageURL } = latchkey.gateway;
+  print(renderTrials({ environment, pageURL, addresses: await addressesOf(latchkey) }));
   if (verbose) print(renderMoreTrials(summary));
 }
 

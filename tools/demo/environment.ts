@@ -13,7 +13,9 @@ export interface Logs {
 }
 
 /** For those who log in. */
-interface Door extends Pick<CommandLine, 'bin'>, Pick<OpenIDProvider, 'password'> {}
+interface Door extends Pick<CommandLine, 'bin'>, Pick<OpenIDProvider, 'password'> {
+  readonly pageURL: string;
+}
 
 /** Writes what a shell needs to try things. The user's kubectl asks for the key, which does not stand in it. Returns the file. */
 export async function writeEnvironment(
@@ -30,7 +32,7 @@ export async function writeEnvironment(
 export function environmentText(
   { kubeconfig, adminKubeconfig, userKubeconfig, kubectl, kubeConfigs, gateway, trusting }: Summary,
   logs: Logs,
-  { bin, password }: Door,
+  { bin, password, pageURL }: Door,
 ): string {
   const values = {
     KUBECONFIG: kubeconfig,
@@ -42,6 +44,7 @@ export function environmentText(
     SHOP: kubeConfigs.certificate.file,
     GATEWAY: gateway.baseURL,
     CA: gateway.caFile,
+    PAGE: pageURL,
     PLATFORM: gateway.file,
     API: apiURL(gateway.baseURL),
     STAGING: trusting.server,

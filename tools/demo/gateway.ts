@@ -13,10 +13,15 @@ import { readSoon } from './cluster.ts';
 const ports = { from: 20_000, to: 32_000 };
 
 /** Of a gateway on this machine. The operator writes it into kubeconfigs before there is a gateway. */
-export async function chooseBaseURL(): Promise<string> {
+export const chooseBaseURL = async (): Promise<string> => `https://127.0.0.1:${await freePort()}`;
+
+/** Of its page. Browsers look up every name of this kind on loopback, and providers take no address for an https redirect. */
+export const choosePageURL = async (): Promise<string> => `https://keys.localhost:${await freePort()}`;
+
+async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.from, ports.to);
-    if (await isFree(port)) return `https://127.0.0.1:${port}`;
+    if (await isFree(port)) return port;
   }
 }
 
@@ -36,6 +41,7 @@ async function isFree(port: number): Promise<boolean> {
 export interface DemoGateway {
   readonly running: RunningGateway;
   readonly baseURL: string;
+  readonly pageURL: string;
   /** The authority of its certificate. */
   readonly caFile: string;
 }
@@ -44,7 +50,7 @@ export interface DemoGateway {
 export async function startGateway(
   platform: ControlPlaneAccess,
   guard: Guard,
-  baseURL: string,
+  { baseURL, pageURL }: Pick<DemoGateway, 'baseURL' | 'pageURL'>,
   env: Readonly<Record<string, string>>,
 ): Promise<DemoGateway> {
   const certificate = await servedCertificate(platform);
@@ -56,11 +62,14 @@ export async function startGateway(
       ...env,
       LATCHKEY_BASE_URL: baseURL,
       LATCHKEY_LISTEN_ADDRESS: new URL(baseURL).host,
+      LATCHKEY_PAGE: 'on',
+      LATCHKEY_PAGE_URL: pageURL,
+      LATCHKEY_PAGE_ADDRESS: `127.0.0.1:${new URL(pageURL).port}`,
       // A watch that somebody left open would delay Ctrl-C for longer.
       LATCHKEY_SHUTDOWN_GRACE: '1s',
     },
   });
-  return { running, baseURL, caFile };
+  return { running, baseURL, pageURL, caFile };
 }
 
 /** In a Pod the kubelet puts it into files. */

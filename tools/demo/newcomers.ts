@@ -33,11 +33,12 @@ export interface Newcomers {
   readonly pipeline: readonly Step[];
 }
 
-export async function startIssuers(started: Started): Promise<Issuers> {
+/** `pageURL`: where people log in with a browser. */
+export async function startIssuers(started: Started, pageURL: string): Promise<Issuers> {
   const people = { [newcomer]: { preferred_username: newcomer, groups: [group] } };
   const guard = await started.guard('demo-provider');
   const [provider, pipelines] = await Promise.all([
-    startProvider(guard, { people, clients: { 'latchkey-cli': 600 } }),
+    startProvider(guard, { people, clients: { 'latchkey-cli': 600 }, pages: [pageURL] }),
     started.tokenIssuer(),
   ]);
   return { provider, pipelines };

@@ -58,12 +58,14 @@ describe('the screen of the demo', () => {
   it('says how to go on, and where each process answers', () => {
     const trials = renderTrials({
       environment: '/x/env',
+      pageURL: 'https://keys.localhost:5',
       addresses: [
         { name: 'operator', metrics: 'http://127.0.0.1:1/metrics', probe: 'http://127.0.0.1:2/readyz' },
         { name: 'gateway', metrics: 'http://127.0.0.1:3/metrics', probe: 'http://127.0.0.1:4/readyz' },
       ],
     });
     expect(trials.split('\n')).toContain('  source /x/env');
+    expect(trials).toMatch(/^ {2}https:\/\/keys\.localhost:5 +the page: paste \$KEY/m);
     expect(trials).toMatch(
       /^ {2}operator +http:\/\/127\.0\.0\.1:1\/metrics +http:\/\/127\.0\.0\.1:2\/readyz$/m,
     );

@@ -6,6 +6,8 @@ import { type Answer, deleteBoth, disableKey, ordinaryUser, type Story, type Tok
 export interface Place {
   /** A file with everything to try things with, for a shell. */
   readonly environment: string;
+  /** Where people see their keys in a browser. */
+  readonly pageURL: string;
   /** Where each process answers people and Prometheus. */
   readonly addresses: readonly Addresses[];
 }
@@ -82,13 +84,14 @@ const life = ({ serial, issued, end }: TokenLife): string =>
 const quoted = (args: readonly string[]): string =>
   args.map((arg) => (/["{]/.test(arg) ? `'${arg}'` : arg)).join(' ');
 
-const trialLines = ({ environment, addresses }: Place): string[] => [
+const trialLines = ({ environment, pageURL, addresses }: Place): string[] => [
   `To try things as alice, in another terminal (${ordinaryUser}: --kubeconfig=$BOB, cluster administrator: $ADMIN):`,
   `  source ${environment}`,
   '  kubectl get oak,dcet                             what became of the samples',
   '  kubectl --kubeconfig=$PLATFORM get ns            with a key of alice, through the gateway',
   '  kubectl --kubeconfig=$SHOP get ns                with a certificate; kubectl delete vcik ends it',
   '  echo $DANA_PASSWORD                              what dana types at the provider',
+  `  ${pageURL}  the page: paste $KEY. Your browser must accept $GATEWAY, too`,
   '  npm run demo -- --verbose                        claims, POST requests, more to try',
   ...addresses.map(({ name, metrics, probe }) => `  ${name.padEnd(9)}${metrics}  ${probe}`),
 ];

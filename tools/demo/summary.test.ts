@@ -160,7 +160,7 @@ it('shows everything but the credentials, and leaves everything but them to a sh
   const environment = environmentText(
     summary,
     { operator: '/x/operator.log', gateway: '/x/gateway.log' },
-    { bin: '/x/bin', password: 'p' },
+    { bin: '/x/bin', password: 'p', pageURL: 'https://keys.localhost:5' },
   );
   for (const line of [
     "export KUBECONFIG='/x/alice.yaml'",
@@ -169,6 +169,7 @@ it('shows everything but the credentials, and leaves everything but them to a sh
     "export ADMIN='/x/admin.yaml'",
     "export BOB='/x/bob.yaml'",
     "export DANA_PASSWORD='p'",
+    "export PAGE='https://keys.localhost:5'",
     "export SHOP='/x/issued/shop-admin.yaml'",
     "export GATEWAY='https://127.0.0.1:8443'",
     "export CA='/x/ca.crt'",

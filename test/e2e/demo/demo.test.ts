@@ -112,6 +112,14 @@ describe('npm run demo', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
+  it('shows the page where it says', async () => {
+    const pageURL = given('PAGE');
+    expect(demo.output).toContain(`  ${pageURL}  the page`);
+    const resolve = `--resolve ${new URL(pageURL).host}:127.0.0.1`;
+    const read = `curl --fail --silent --insecure ${resolve} $PAGE | grep -q '<title>Latchkey: your keys</title>'`;
+    expect(await asReader(read)).toEqual({ exitCode: 0, stderr: expect.any(String) });
+  });
+
   it('leaves what a shell needs to its user alone, and the commands that it names work there', async () => {
     expect(statSync(environmentInOutput()).mode & 0o777).toBe(0o600);
     expect(given('KUBECONFIG')).toContain('alice');

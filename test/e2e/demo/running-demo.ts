@@ -79,7 +79,7 @@ export function expectStories(output: string, hasGo: boolean): void {
     .trimEnd()
     .split('\n')
     .filter((line) => !line.startsWith('npm warn'));
-  expect(lines.length, output).toBeLessThanOrEqual(62);
+  expect(lines.length, output).toBeLessThanOrEqual(63);
   expect(Math.max(...lines.map((line) => line.length)), output).toBeLessThanOrEqual(100);
   expectNewcomers(output, hasGo);
   expectStory(output);
