@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { sourceOf } from '../../cidr.ts';
 import {
   accessTokenType,
   type RequestError,
@@ -22,10 +23,10 @@ import { ClientGone } from '../proxy/forward.ts';
 import { requestHeaders } from '../proxy/request-headers.ts';
 import type { Upstream } from '../proxy/upstream.ts';
 import { type ErrorAnswer, errorAnswer, leaveRest } from '../server/error-answer.ts';
+import { ConcurrencyLimit } from '../turns/concurrency-limit.ts';
 import { type DecideOptions, type Decision, decide } from './decide.ts';
 import { type MadeKey, type Making, makeKey } from './make-key.ts';
 import { headersOf, oauthAnswer } from './oauth-answer.ts';
-import { Places } from './places.ts';
 
 export interface ExchangesOptions extends Omit<DecideOptions, 'baseURL' | 'now' | 'index'> {
   readonly settings: Pick<GatewaySettings, 'baseURL' | 'stallTimeoutMs'>;
@@ -43,7 +44,7 @@ export interface ExchangesOptions extends Omit<DecideOptions, 'baseURL' | 'now' 
 }
 
 /** At once. Each holds a small body, and is answered within seconds. */
-const places = { all: 128, ofAddress: 16 };
+const limits = { all: 128, ofEach: 16 };
 const maxBytes = 32_768;
 /** For the whole body: a stranger who sends a byte now and then must not keep a place. */
 const maxBodyMs = 10_000;
@@ -52,7 +53,8 @@ const maxBodyMs = 10_000;
 export class Exchanges implements PublicEndpoint {
   readonly methods = ['POST'];
   readonly #options: ExchangesOptions;
-  readonly #places = new Places(places);
+  /** Of strangers, by source address (IPv6: by /64). */
+  readonly #underWay = new ConcurrencyLimit(limits);
 
   constructor(options: ExchangesOptions) {
     this.#options = options;
@@ -64,7 +66,7 @@ export class Exchanges implements PublicEndpoint {
     const address = clientAddress(request);
     if (attempts.isTooMany(address)) return ending(response, tooMany);
     if (index.problem() !== undefined) return ending(response, stale);
-    const leave = this.#places.enter(address);
+    const leave = this.#underWay.enter(sourceOf(address));
     if (leave === undefined) return ending(response, busy);
     void this.#exchange(exchange, context)
       .catch((error: unknown) => this.#fail(exchange, context, error))

@@ -2,6 +2,7 @@ import { version } from '../../../api/names.ts';
 import { entryDenial } from '../../gate/entry-permissions.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer, leaveRest } from '../../server/error-answer.ts';
+import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { answerFailure } from '../shared/reply.ts';
 import { CredentialStream, type StreamServices } from './credential-stream.ts';
@@ -14,8 +15,7 @@ const maxStreamsOfCluster = 4;
 export function streamCredentials(
   services: StreamServices & Pick<EndpointServices, 'permissions'>,
 ): Endpoint {
-  /** Under way, by the name of the cluster. */
-  const streams = new Map<string, number>();
+  const streams = new ConcurrencyLimit({ all: Number.POSITIVE_INFINITY, ofEach: maxStreamsOfCluster });
   return async (request) => {
     try {
       const refusal = await findRefusal(request, services);
@@ -31,28 +31,21 @@ export function streamCredentials(
 }
 
 async function streamWithin(
-  streams: Map<string, number>,
+  streams: ConcurrencyLimit,
   request: EndpointRequest,
   services: StreamServices,
 ): Promise<void> {
   const { name } = request.asked;
   const cluster = services.targetRecords.clusters.get(name);
   if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
-  const count = streams.get(name) ?? 0;
-  if (count >= maxStreamsOfCluster) return request.refuse(tooManyStreams);
-  streams.set(name, count + 1);
+  const leave = streams.enter(name);
+  if (leave === undefined) return request.refuse(tooManyStreams);
   try {
     begin(request);
     await new CredentialStream(request, services, cluster).run();
   } finally {
-    leave(streams, name);
+    leave();
   }
-}
-
-function leave(streams: Map<string, number>, name: string): void {
-  const left = (streams.get(name) ?? 1) - 1;
-  if (left === 0) streams.delete(name);
-  else streams.set(name, left);
 }
 
 async function findRefusal(

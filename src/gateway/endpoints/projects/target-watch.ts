@@ -4,6 +4,7 @@ import type { Timer } from '../../../kube/clock.ts';
 import { isNewerVersion, type KubeObject, keyOf, parseKey } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { leaveRest } from '../../server/error-answer.ts';
+import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
 import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { checkListOptions, metadataOf } from '../shared/list-options.ts';
 import { refuse } from '../shared/reply.ts';
@@ -19,10 +20,8 @@ const idleMs = 150_000;
 const maxLineBytes = 2 ** 24;
 /** Seconds. */
 const maxSeconds = 3_600;
-/** Each is one more watch at the API server. */
-const maxWatches = 100;
-const maxWatchesOfUser = 10;
-const underway = new Map<string, number>();
+/** By user. Each is one more watch at the API server. */
+const underWay = new ConcurrencyLimit({ all: 100, ofEach: 10 });
 
 /** Sends the changes of the targets that the sender may use, until they leave or the credential ends. Throws before that. */
 export async function watchTargets(
@@ -32,17 +31,11 @@ export async function watchTargets(
 ): Promise<void> {
   checkListOptions(queryOf(request), true);
   const { user } = request.sender.verdict.identity;
-  const own = underway.get(user) ?? 0;
-  const all = [...underway.values()].reduce((sum, each) => sum + each, 0);
-  if (own >= maxWatchesOfUser || all >= maxWatches)
-    refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
-  underway.set(user, own + 1);
+  const leave = underWay.enter(user) ?? refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
   try {
     await new TargetWatch(request, services, question).run();
   } finally {
-    const left = (underway.get(user) ?? 1) - 1;
-    if (left === 0) underway.delete(user);
-    else underway.set(user, left);
+    leave();
   }
 }
 
