@@ -91,6 +91,8 @@ export class Live {
     const { gateway, onCut } = this.#options;
     const version = await this.#list('OwnedAccessKey');
     await this.refresh();
+    // The network may have gone while these answers were under way: they would say that the page is up to date.
+    if (signal.aborted) return;
     onCut(undefined);
     onTold();
     const timer = setInterval(() => void this.refresh().catch(() => this.#round.abort()), readMs);

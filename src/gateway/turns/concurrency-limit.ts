@@ -3,8 +3,7 @@ export interface ConcurrencyLimits {
   /** Of one key: an address, a user, a cluster. */
   readonly ofEach: number;
 }
-
-/** How many may be under way at once: in all, and of each key. Nobody waits. */
+/** How many may be under way at once: in all, and of each key. One more is refused, and does not wait. */
 export class ConcurrencyLimit {
   readonly #limits: ConcurrencyLimits;
   readonly #ofEach = new Map<string, number>();
