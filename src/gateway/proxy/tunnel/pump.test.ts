@@ -69,10 +69,10 @@ it('goes on when they are taken', async () => {
 
 it('what is passed on counts for the user, and waits for their turn', async () => {
   const { from, to, turns } = start();
-  from.write(Buffer.alloc(100_000));
+  from.write(Buffer.alloc(300_000));
   await waitFor('the line', () => turns.length === 1);
   const { received } = to;
-  expect(turns[0]?.bytes).toBeGreaterThanOrEqual(2 * 65_536);
+  expect(turns[0]?.bytes).toBeGreaterThanOrEqual(2 * 262_144);
   for (let count = 0; count < 10; count += 1) {
     to.take();
     await settled();
@@ -83,7 +83,7 @@ it('what is passed on counts for the user, and waits for their turn', async () =
   turns[0]?.comes();
   await waitFor('the rest', () => {
     to.take();
-    return to.received === 100_006;
+    return to.received === 300_006;
   });
 });
 
@@ -100,7 +100,7 @@ it('small pieces count for more than their bytes', async () => {
 
 it('passes nothing on when it was stopped, also while it waits for its turn', async () => {
   const { from, to, turns, pump } = start();
-  from.write(Buffer.alloc(100_000));
+  from.write(Buffer.alloc(300_000));
   await waitFor('the line', () => turns.length === 1);
   const { received } = to;
   pump.stop();

@@ -9,8 +9,9 @@ export interface PumpOptions {
   readonly onBytes?: ((bytes: Buffer) => void) | undefined;
 }
 
-/** Bytes that are passed on before others come to their turn. */
-const turnBytes = 65_536;
+/** Passed on before others come to their turn: pieces, for a small one takes the thread nearly as long as a large one, or bytes. */
+const turnPieces = 16;
+const turnBytes = 262_144;
 /** Each piece takes the thread some time, whatever its size: it counts as so many bytes at least. */
 const minPiece = 4_096;
 /** Pieces that wait to be taken when others may follow. Node limits their bytes alone, and pieces of one byte would fill the memory. */
@@ -27,6 +28,7 @@ export class Pump {
   };
   #waiting = 0;
   #passed = 0;
+  #pieces = 0;
   #isInLine = false;
   #isStopped = false;
 
@@ -55,7 +57,8 @@ export class Pump {
     const hasRoom = to.write(bytes, this.#onTaken);
     // It is received once, and sent once.
     this.#passed += 2 * Math.max(bytes.length, minPiece);
-    if (this.#passed >= 2 * turnBytes) void this.#waitForTurn();
+    this.#pieces += 1;
+    if (this.#pieces >= turnPieces || this.#passed >= 2 * turnBytes) void this.#waitForTurn();
     if (!hasRoom || this.#isInLine) from.pause();
   }
 
@@ -63,6 +66,7 @@ export class Pump {
     this.#isInLine = true;
     const passed = this.#passed;
     this.#passed = 0;
+    this.#pieces = 0;
     await this.#options.turn(passed).catch(() => undefined);
     this.#isInLine = false;
     this.#goOn();
