@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { liveRecord } from '../../../../test/builders/credential-object.ts';
+import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
+import { openResponse } from '../../../../test/fakes/open-response.ts';
+import { untilStill, waitFor } from '../../../../test/fakes/wait-for.ts';
+import { beatMs, type LiveLine } from '../../../api/live-credentials.ts';
+import { TargetRecords } from '../../index/target-records.ts';
+import type { Verdict } from '../../index/verdict.ts';
+import type { EndpointRequest } from '../shared/endpoint.ts';
+import { CredentialStream, type StreamServices } from './credential-stream.ts';
+
+const record = liveRecord({ kind: 'DirectClusterEndpointToken' });
+const verdictOf = (user: string, end: number) =>
+  ({
+    record,
+    ancestors: [],
+    identity: { user, groups: [] },
+    end,
+    scopes: '',
+    gates: [],
+  }) as unknown as Verdict;
+
+/** The tokens of a gateway, as a test changes them. */
+class Tokens {
+  readonly live = new Map<string, Verdict>();
+  readonly known = new Set<string>();
+  readonly clock: FakeClock;
+  readonly isSweeping = false;
+  version = '0';
+  #changes = 0;
+  #listener: (hash: string) => void = () => undefined;
+
+  constructor(clock: FakeClock) {
+    this.clock = clock;
+  }
+
+  get positions() {
+    return { tokens: `${this.#changes}`, keys: '0', locks: '0' };
+  }
+
+  find(hash: string): Verdict | undefined {
+    return this.live.get(hash);
+  }
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  hashes(): IterableIterator<string> {
+    return this.known.keys();
+  }
+
+  subscribe(listener: (hash: string) => void): () => void {
+    this.#listener = listener;
+    return () => {
+      this.#listener = () => undefined;
+    };
+  }
+
+  set(hash: string, user: string | undefined): void {
+    this.#changes += 1;
+    this.known.add(hash);
+    if (user === undefined) this.live.delete(hash);
+    else this.live.set(hash, verdictOf(user, this.clock.now() + 3_600_000));
+    this.#listener(hash);
+  }
+}
+
+/** A reader who keeps what the lines say, in their order, and reads on only while the test lets them. */
+async function open({ rejected = [] as readonly string[], count = 0 } = {}) {
+  const { response, reader } = await openResponse();
+  const clock = new FakeClock();
+  const tokens = new Tokens(clock);
+  for (let each = 0; each < count; each += 1) tokens.set(`hash-${each}`, 'alice');
+  const permissions = {
+    isAllowed: async ({ user }: { user: string }) => !rejected.includes(user),
+    mayStay: () => true,
+  };
+  const targetRecords = new TargetRecords('p-');
+  const seen = { turns: 0, lines: [] as LiveLine[], good: new Map<string, string>() };
+  const turn = async () => {
+    seen.turns += 1;
+    await new Promise(setImmediate);
+  };
+  const services = { clock, tokens, permissions, followingPermissions: permissions, targetRecords };
+  const request = { response, turn, sender: { verdict: { identity: { user: 'agent', groups: [] } } } };
+  const cluster = { name: 'west', uid: 'uid-west' };
+  const stream = new CredentialStream(
+    request as unknown as EndpointRequest,
+    services as unknown as StreamServices,
+    cluster as never,
+  );
+  const over = stream.run();
+  const take = (text: string) => {
+    const line = JSON.parse(text) as LiveLine;
+    seen.lines.push(line);
+    if (line.type === 'ADD') seen.good.set(line.object.hash, line.object.user);
+    if (line.type === 'DROP') seen.good.delete(line.object.hash);
+  };
+  let rest = '';
+  const read = () =>
+    reader.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) take(line);
+    });
+  const has = (type: LiveLine['type']) => seen.lines.some((line) => line.type === type);
+  /** The reader has a proof that was made after now. */
+  const proof = async () => {
+    const { length } = seen.lines;
+    await waitFor('a beat', () => {
+      clock.advance(beatMs / 4);
+      return seen.lines.slice(length).filter(({ type }) => type === 'BEAT').length > 1;
+    });
+  };
+  return { response, reader, clock, tokens, seen, read, has, proof, over };
+}
+
+const count = 100_000;
+const areNumbered = (lines: readonly LiveLine[]): boolean =>
+  lines.every(({ number }, index) => number === index + 1);
+
+it('keeps little of 100,000 tokens for a reader who takes none yet, and says how they are when they are taken', async () => {
+  const { response, seen, read, has, tokens, proof } = await open({ count });
+  // The two ends of the connection hold some megabytes of the 17.
+  await untilStill('the stream', () => response.socket?.bytesWritten ?? 0);
+  expect(response.socket?.bytesWritten).toBeLessThan(12_000_000);
+  expect(response.writableLength).toBeLessThan(2 ** 20);
+  const last = `hash-${count - 1}`;
+  tokens.set(last, undefined);
+  tokens.set('hash-0', undefined);
+  tokens.set('late', 'bob');
+  read();
+  await waitFor('all of them', () => has('SYNCED'));
+  await proof();
+  const of = (asked: string) =>
+    seen.lines.flatMap(({ type, object }) => ('hash' in object && object.hash === asked ? [type] : []));
+  // One was said already, the other was never said to be good.
+  expect([of('hash-0'), of(last), of('late')]).toEqual([['ADD', 'DROP'], [], ['ADD']]);
+  expect(seen.good.size).toBe(count - 1);
+  expect(seen.lines.filter(({ type }) => type === 'SYNCED')).toHaveLength(1);
+  expect(areNumbered(seen.lines)).toBe(true);
+  expect(seen.turns).toBeGreaterThanOrEqual(count / 50);
+});
+
+it('says nothing of tokens whose users may not enter', async () => {
+  const { seen, tokens, read, proof } = await open({ rejected: ['mallory'] });
+  read();
+  tokens.set('hers', 'mallory');
+  tokens.set('his', 'bob');
+  await proof();
+  expect([...seen.good]).toEqual([['his', 'bob']]);
+});
+
+it('leaves nothing behind when its reader goes', async () => {
+  const { reader, seen, tokens, read, has, over, clock } = await open({ count: 10 });
+  read();
+  await waitFor('all of them', () => has('SYNCED'));
+  reader.destroy();
+  await over;
+  const { turns } = seen;
+  tokens.set('late', 'bob');
+  clock.advance(10 * beatMs);
+  await clock.settle();
+  expect(seen.turns).toBe(turns);
+});
+
+it('whatever changes and whenever it is read, a proof leaves the reader with what is good', async () => {
+  const change = fc.record({
+    hash: fc.integer({ min: 0, max: 4 }),
+    user: fc.option(fc.constantFrom('alice', 'bob', 'mallory'), { nil: undefined }),
+    isRead: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 30 }), async (changes) => {
+      const { tokens, seen, read, proof, clock } = await open({ rejected: ['mallory'], count: 3 });
+      read();
+      for (const { hash, user, isRead } of changes) {
+        tokens.set(`hash-${hash}`, user);
+        if (isRead) await clock.settle();
+      }
+      await proof();
+      const good = [...tokens.live].flatMap(([hash, { identity }]) =>
+        identity.user === 'mallory' ? [] : [[hash, identity.user]],
+      );
+      expect([...seen.good].toSorted()).toEqual(good.toSorted());
+      expect(areNumbered(seen.lines)).toBe(true);
+    }),
+    { numRuns: 50 },
+  );
+});
