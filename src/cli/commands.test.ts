@@ -116,7 +116,10 @@ const examples = commands.flatMap(({ name, examples: both }) =>
 /** Of a cluster that has locks, and fails everything else. */
 const kubectl = async (_: string, args: readonly string[]) => ({
   code: args.some((arg) => arg.startsWith('credentiallock')) || args.includes('create') ? 0 : 1,
-  stdout: JSON.stringify({ items: [], status: { stops: 'user ada', stoppedCredentials: 3 } }),
+  stdout: JSON.stringify({
+    ...{ items: [], metadata: { creationTimestamp: '2026-11-26T18:00:00Z' } },
+    status: { stops: 'user ada', stoppedCredentials: 3 },
+  }),
   stderr: '',
 });
 

@@ -42,19 +42,41 @@ export const unlock: CommandSpec = {
 
 async function make(invocation: Invocation, context: Context): Promise<undefined> {
   const [name = `lock-${randomBytes(5).toString('hex')}`] = invocation.positionals;
-  const spec = readLockSpec(invocation, context.now());
-  const object = { apiVersion, kind: 'CredentialLock', metadata: { name }, spec };
-  await kubectl(invocation, context, ['create', '-f', '-'], JSON.stringify(object));
+  const lockOf = (now: number) =>
+    ({ ...typeMeta, metadata: { name }, spec: readLockSpec(invocation, now) }) as const;
+  const draft = lockOf(context.now());
+  const time = hasOwnClock(invocation) ? await timeOfPlatform(invocation, context, draft) : undefined;
+  const object = time === undefined ? draft : lockOf(time);
+  const [over, create] = [context.now() + secondMs, ['create', '-f', '-']];
+  await kubectl(invocation, context, create, JSON.stringify(object));
   const { stops, stoppedCredentials: count } = await untilCounted(invocation, context, name);
   context.stderr.write(
     `The lock ${name} is in force: ${printable(asText(stops) ?? '')} (${count} credentials).\n`,
   );
   // A key that is made after this command works.
-  if (invocation.options['issued-before'] === 'now')
-    await sleep(Math.max(0, (parseInstant(spec['issuedBefore']) ?? 0) - context.now()));
+  if (isNow(invocation)) await sleep(Math.max(0, over - context.now()));
   if (count === 0)
     context.stderr.write('No credential is stopped by it now: names are compared exactly, also in case.\n');
   return undefined;
+}
+
+const typeMeta = { apiVersion, kind: 'CredentialLock' } as const;
+const secondMs = 1_000;
+
+const isNow = ({ options }: Invocation): boolean => options['issued-before'] === 'now';
+const hasOwnClock = (invocation: Invocation): boolean =>
+  isNow(invocation) || invocation.options['for'] !== undefined;
+
+/**
+ * When the platform would make this lock, epoch milliseconds in whole seconds. The clock of a laptop may be minutes late, and then a lock
+ * of all before now would spare what was made in these minutes.
+ */
+async function timeOfPlatform(invocation: Invocation, context: Context, lock: object): Promise<number> {
+  const args = ['create', '--dry-run=server', '-o', 'json', '-f', '-'];
+  const answer = asObject(parseJSON(await kubectl(invocation, context, args, JSON.stringify(lock))));
+  const time = parseInstant(asObject(answer['metadata'])['creationTimestamp']);
+  if (time !== undefined) return time;
+  throw new Failure('failure', 'the platform does not say what time it is', 'Give the time as RFC 3339.');
 }
 
 const maxWaitMs = 15_000;

@@ -9,17 +9,22 @@ afterEach(() => person.end());
 
 const now = Date.UTC(2026, 10, 26, 18, 0, 0, 300);
 
+/** By the clock of the platform, while those of the tests' laptops show something else. */
+const platformTime = '2026-11-26T18:05:00Z';
+
 /** A kubectl that takes everything, or says this. */
 function cluster(status: object = { stops: 'user ada', stoppedCredentials: 3 }, refusal?: string) {
   const calls: { readonly args: readonly string[]; readonly input: string | undefined }[] = [];
   const run = async (_: string, args: readonly string[], input?: string) => {
     calls.push({ args, input });
+    const metadata = { creationTimestamp: platformTime };
     return refusal === undefined
-      ? { code: 0, stdout: JSON.stringify({ status }), stderr: '' }
+      ? { code: 0, stdout: JSON.stringify({ metadata, status }), stderr: '' }
       : { code: 1, stdout: '', stderr: refusal };
   };
-  const specOf = () => JSON.parse(calls[0]?.input ?? '{}').spec;
-  return { calls, run, specOf };
+  const made = () => calls.find(({ args }) => args[0] === 'create' && !args.includes('--dry-run=server'));
+  const specOf = () => JSON.parse(made()?.input ?? '{}').spec;
+  return { calls, run, made, specOf };
 }
 
 describe('latchkey lock', () => {
@@ -39,21 +44,29 @@ describe('latchkey lock', () => {
     ['--everyone --issued-before 2026-11-26T17:00:00Z', { issuedBefore: '2026-11-26T17:00:00Z' }],
     [
       '--user ada --for 24h --reason INC-1',
-      { user: 'ada', expirationTimestamp: '2026-11-27T18:00:00Z', reason: 'INC-1' },
+      { user: 'ada', expirationTimestamp: '2026-11-27T18:05:00Z', reason: 'INC-1' },
     ],
   ])('with %s makes a lock that says so', async (options, spec) => {
-    const { calls, run, specOf } = cluster();
+    const { made, run, specOf } = cluster();
     const { code, stderr } = await person.run(`lock incident ${options}`, { run, now: () => now });
     expect([code, specOf()]).toEqual([0, spec]);
-    expect(calls[0]?.args.slice(0, 3)).toEqual(['create', '-f', '-']);
+    expect(made()?.args.slice(0, 3)).toEqual(['create', '-f', '-']);
     expect(stderr).toBe('The lock incident is in force: user ada (3 credentials).\n');
   });
 
-  it('with "now" stops what was made in this second, and is done when that is over', async () => {
+  it('with "now" stops what was made in this second of the platform, however late the laptop is, and is done when that is over', async () => {
     const { run, specOf } = cluster();
-    let clock = now + 690;
-    await person.run('lock incident --user ada --issued-before now', { run, now: () => clock++ });
-    expect(specOf().issuedBefore).toBe('2026-11-26T18:00:01Z');
+    let clock = now;
+    const begun = performance.now();
+    await person.run('lock incident --user ada --issued-before now', { run, now: () => (clock += 200) });
+    expect(specOf().issuedBefore).toBe('2026-11-26T18:05:01Z');
+    expect(performance.now() - begun).toBeGreaterThan(500);
+  });
+
+  it('with "now" is not made where the platform does not say what time it is', async () => {
+    const run = async () => ({ code: 0, stdout: '{}', stderr: '' });
+    const { code, stderr } = await person.run('lock incident --user ada --issued-before now', { run });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('RFC 3339')]);
   });
 
   it('says so where nothing is stopped', async () => {

@@ -21,7 +21,7 @@ export const selectorOptions = {
   'issued-before': {
     type: 'string',
     value: 'TIME',
-    about: 'Of these only what began before this time: RFC 3339, or `now` by the clock of this machine.',
+    about: 'Of these only what began before this time: RFC 3339, or `now` by the clock of the platform.',
   },
   everyone: {
     type: 'boolean',
@@ -34,7 +34,7 @@ export const lifeOptions = {
   reason: { type: 'string', value: 'TEXT', about: 'Why, for those who see locks.' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** Reads from the options what a lock stops. Throws a Failure. The API server checks the values. */
+/** Reads from the options what a lock stops. `now`: epoch milliseconds. Throws a Failure. The API server checks the values. */
 export function readLockSpec(invocation: Invocation, now: number): JsonObject {
   const of = (name: string) => textOption(invocation, name);
   const [before, life, reason] = ['issued-before', 'for', 'reason'].map(of);
