@@ -1,0 +1,80 @@
+import type { LiveCredential, LiveLine, LiveSpace, Positions } from '../../api/live-credentials.ts';
+import { shared } from '../../credentials/shared-values.ts';
+import type { Verdict } from '../index/verdict.ts';
+import { BadStream } from './line-reader.ts';
+
+/** A credential, and its verdict once somebody has used it. There are many, and few are used here. */
+export interface KnownCredential {
+  readonly credential: LiveCredential;
+  verdict?: Verdict;
+}
+
+/** More than this is no platform of ours: the memory would be full. */
+export const maxCredentials = 250_000;
+export const maxSpaces = 50_000;
+
+/** The credentials that are good in the cluster and the spaces in it, as one stream named them. */
+export class LiveSet {
+  readonly credentials = new Map<string, KnownCredential>();
+  /** By `project/name`. */
+  readonly spaces = new Map<string, LiveSpace>();
+  readonly #hashes = new Map<string, string>();
+  /** Of the object Cluster. */
+  uid = '';
+  positions: Positions = { tokens: '0', keys: '0', locks: '0' };
+
+  /** The hash of the credential with this `jti`. */
+  hashOf(jti: string): string | undefined {
+    return this.#hashes.get(jti);
+  }
+
+  /** Returns the hash for which something else counts now. Throws {@link BadStream}. */
+  apply({ type, object }: LiveLine): string | undefined {
+    switch (type) {
+      case 'START':
+        this.uid = object.uid;
+        return undefined;
+      case 'ADD':
+        return this.#add(object);
+      case 'DROP':
+        return this.drop(object.hash);
+      case 'SPACE':
+        if (this.spaces.size >= maxSpaces) throw new BadStream('it names too many spaces');
+        this.spaces.set(keyOf(object), object);
+        return undefined;
+      case 'NOSPACE':
+        this.spaces.delete(keyOf(object));
+        return undefined;
+      case 'SYNCED':
+      case 'BEAT':
+        this.positions = object.positions;
+        return undefined;
+    }
+  }
+
+  drop(hash: string): string {
+    const known = this.credentials.get(hash);
+    if (known !== undefined) this.#hashes.delete(known.credential.jti);
+    this.credentials.delete(hash);
+    return hash;
+  }
+
+  #add(credential: LiveCredential): string {
+    const { hash, jti, groups, scopes, user } = credential;
+    const known = this.credentials.get(hash)?.credential;
+    if (known === undefined && this.credentials.size >= maxCredentials)
+      throw new BadStream('it names too many credentials');
+    if (known !== undefined) this.#hashes.delete(known.jti);
+    this.#hashes.set(jti, hash);
+    const lean = {
+      ...credential,
+      groups: shared.json(groups),
+      scopes: shared.json(scopes),
+      user: shared.text(user),
+    };
+    this.credentials.set(hash, { credential: lean });
+    return hash;
+  }
+}
+
+const keyOf = ({ project, name }: Pick<LiveSpace, 'project' | 'name'>): string => `${project}/${name}`;
