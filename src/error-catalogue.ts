@@ -432,6 +432,21 @@ export const errorCatalogue = {
     fix: 'Try again after the time in `Retry-After`. If it lasts, ask who runs the gateway: its log names the cause, and docs/reference/audit.md what to do.',
     httpStatus: 503,
   },
+  ERR_ENDPOINT_TARGET: {
+    message: 'this direct endpoint serves the cluster {cluster} and the spaces in it',
+    fix: 'Send other requests to the platform. `latchkey kubeconfig --direct` writes the address of the endpoint for its cluster alone.',
+    httpStatus: 404,
+  },
+  ERR_ENDPOINT_CREDENTIAL: {
+    message: 'this direct endpoint of the cluster {cluster} does not accept the credential',
+    fix: 'It accepts a DirectClusterEndpointToken while that is Ready, reaches this cluster, and its user may `use` the Cluster. Keys and kubeconfigs are for the platform.',
+    httpStatus: 401,
+  },
+  ERR_ENDPOINT_OUTAGE: {
+    message: 'the direct endpoint of the cluster {cluster} does not know which credentials are good',
+    fix: 'Wait until the platform answers again, or go through the platform. `LATCHKEY_ENDPOINT_OUTAGE` says how long the endpoint goes on without it.',
+    httpStatus: 503,
+  },
   ERR_INDEX_STALE: {
     message: 'the gateway does not know at the moment which credentials are good',
     fix: 'Try again in some seconds. `/readyz?verbose` of the gateway says what it waits for.',

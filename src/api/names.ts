@@ -22,6 +22,14 @@ export const serviceAccounts = {
   activity: 'latchkey-activity',
 } as const;
 
+/** In a connected cluster: what its direct endpoint runs as, and where it keeps what it needs in an outage of the platform. */
+export const directEndpoint = {
+  namespace: 'latchkey-direct-endpoint',
+  account: 'latchkey-direct-endpoint',
+  /** A Secret. */
+  keptSet: 'latchkey-kept-set',
+} as const;
+
 /** The field manager of every write that the operator makes. */
 export const fieldManager = 'latchkey-operator';
 

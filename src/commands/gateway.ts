@@ -61,7 +61,7 @@ function createMetrics({ registry }: Host): GatewayMetrics {
 }
 
 /** Keys must never cross a network unencrypted, not even by mistake. */
-function checkPlainHTTP({ plainHTTP, listenAddress, page, pageAddress }: GatewaySettings): void {
+export function checkPlainHTTP({ plainHTTP, listenAddress, page, pageAddress }: GatewaySettings): void {
   if (plainHTTP === 'never') return;
   const wrong = isLoopback(listenAddress)
     ? page === 'on' && !isLoopback(pageAddress) && ['LATCHKEY_PAGE_ADDRESS', '127.0.0.1:8444']
@@ -76,7 +76,7 @@ const isLoopback = ({ host = '' }: ListenAddress): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 /** Without a trusted proxy there is no connection on which the header could come. */
-function checkProxies({ proxyProtocol, trustedProxies }: GatewaySettings): void {
+export function checkProxies({ proxyProtocol, trustedProxies }: GatewaySettings): void {
   if (proxyProtocol === 'never' || trustedProxies.length > 0) return;
   const problems =
     '  LATCHKEY_PROXY_PROTOCOL needs LATCHKEY_TRUSTED_PROXIES: write the addresses of your load balancer, as 10.0.0.0/8';

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { loadCommand } from './index.ts';
 
 describe('loadCommand', () => {
-  it.each(['direct-endpoint', 'toString', ''])('refuses the unknown command "%s"', async (name) => {
+  it.each(['agent', 'toString', ''])('refuses the unknown command "%s"', async (name) => {
     await expect(loadCommand(name)).rejects.toMatchObject({
       code: 'ERR_COMMAND_UNKNOWN',
-      message: `unknown command "${name}"; the commands are: operator, gateway, version`,
+      message: `unknown command "${name}"; the commands are: operator, gateway, direct-endpoint, version`,
     });
   });
 

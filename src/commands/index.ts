@@ -16,6 +16,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Serves clients who hold a credential, and passes on what its scope allows',
     load: () => import('./gateway.ts'),
   },
+  'direct-endpoint': {
+    summary: 'Serves clients in a connected cluster, with what the platform streams to it',
+    load: () => import('./direct-endpoint.ts'),
+  },
   version: { summary: 'Prints the version', load: () => import('./version.ts') },
 };
 

@@ -35,6 +35,8 @@ export interface RequestHandlerOptions extends RequestSenderOptions {
   readonly targets: Pick<Targets, 'find' | 'entryOf'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
+  /** In place of the answers of the gateway to credentials and targets that are none here. */
+  readonly refusals?: Readonly<Record<'credential' | 'unknown' | 'target', ErrorAnswer>>;
   /** Told the user of every live credential, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
@@ -55,7 +57,7 @@ export class RequestHandler {
     const { settings, index } = options;
     this.#options = options;
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
-    this.#authentication = { index, clock: options.clock };
+    this.#authentication = { index, clock: options.clock, refusals: options.refusals };
     this.#sender = new RequestSender(options);
     const { page, pageURL } = settings;
     this.#crossOrigin = page === 'on' && pageURL !== undefined ? new CrossOrigin(pageURL) : undefined;
@@ -153,7 +155,7 @@ export class RequestHandler {
       return isAllowed === false
         ? entryDenial(identity, entry, lostGroups(sender.verdict))
         : this.#askFirst(exchange, { ...passed, entry });
-    if (target === undefined) return noTarget;
+    if (target === undefined) return this.#options.refusals?.target ?? noTarget;
     if (audit !== undefined) audit.constant = audits?.constantOf(sender, target.groups);
     // The platform was asked for by its own path, and all is known of it already.
     const denial = target.entry === undefined ? undefined : findDenial(sender.verdict, asked, target);

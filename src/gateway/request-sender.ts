@@ -32,7 +32,7 @@ export interface RequestSenderOptions {
   readonly metrics: GatewayMetrics;
   readonly index: Pick<CredentialIndex, 'used'>;
   readonly open: OpenRequests;
-  readonly endpoints: Endpoints;
+  readonly endpoints: Pick<Endpoints, 'find' | 'findOnPlatform' | 'findPublic'>;
   readonly mainThread: Pick<MainThread, 'turn' | 'charge'>;
   readonly largeBodies: Pick<LargeBodies, 'enter'>;
   /** Absent: no line is written about requests. */

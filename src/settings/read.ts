@@ -1,5 +1,5 @@
 import { LatchkeyError } from '../errors.ts';
-import { allGatewaySettings } from './gateway.ts';
+import { allDirectEndpointSettings } from './direct-endpoint.ts';
 import { allOperatorSettings } from './operator.ts';
 import type { Setting, SettingDefinitions, ValuesOf } from './types.ts';
 
@@ -36,7 +36,7 @@ function readOne(definition: Setting<unknown>, environment: Environment, compute
 /** Of all commands: they share one ConfigMap, and each of them knows the settings of the others. */
 const knownSettings: readonly Setting<unknown>[] = [
   ...Object.values(allOperatorSettings),
-  ...Object.values(allGatewaySettings),
+  ...Object.values(allDirectEndpointSettings),
 ];
 
 /** Names that look like settings of ours and are none. A limit with a typing error in its name would not hold. */

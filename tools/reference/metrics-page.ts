@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { DirectEndpointMetrics } from '../../src/telemetry/metrics/direct-endpoint.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { watchProcess } from '../../src/telemetry/metrics/process.ts';
@@ -31,6 +32,9 @@ export function metricsPage(): string {
     '## Gateway',
     'The figures of reflectors are those of the operator, for what the gateway watches.',
     tableOf((registry) => void new GatewayMetrics(registry), 'latchkey_gateway_'),
+    '## Direct endpoint',
+    'It has the figures of the gateway about requests and connections too.',
+    tableOf((registry) => void new DirectEndpointMetrics(registry)),
   ]);
 }
 

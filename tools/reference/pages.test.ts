@@ -3,10 +3,11 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { reasons } from '../../src/api/reasons.ts';
 import { errorCatalogue } from '../../src/error-catalogue.ts';
-import { allGatewaySettings } from '../../src/settings/gateway.ts';
+import { allDirectEndpointSettings } from '../../src/settings/direct-endpoint.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { DirectEndpointMetrics } from '../../src/telemetry/metrics/direct-endpoint.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { policyErrors } from '../policies/policy-errors.ts';
@@ -21,12 +22,13 @@ new AuditMetrics(registry);
 new OperatorMetrics(registry);
 const gatewayRegistry = new Registry();
 new GatewayMetrics(gatewayRegistry);
+new DirectEndpointMetrics(gatewayRegistry);
 
 const pages = [
   {
     file: 'docs/reference/settings.md',
     text: settingsPage(),
-    names: Object.values({ ...allOperatorSettings, ...allGatewaySettings }).map(({ name }) => name),
+    names: Object.values({ ...allOperatorSettings, ...allDirectEndpointSettings }).map(({ name }) => name),
   },
   {
     file: 'docs/reference/reasons.md',

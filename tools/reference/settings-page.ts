@@ -1,4 +1,5 @@
 import { commonSettingDefinitions } from '../../src/settings/common.ts';
+import { directEndpointSettingDefinitions } from '../../src/settings/direct-endpoint.ts';
 import { gatewaySettingDefinitions } from '../../src/settings/gateway.ts';
 import { operatorSettingDefinitions } from '../../src/settings/operator.ts';
 import type { Setting, SettingDefinitions } from '../../src/settings/types.ts';
@@ -20,6 +21,9 @@ export function settingsPage(): string {
     tableOf(operatorSettingDefinitions),
     '## Gateway',
     tableOf(gatewaySettingDefinitions),
+    '## Direct endpoint',
+    'In a connected cluster, and only there: [the direct endpoint](direct-endpoint.md) takes the settings of every process and of the gateway besides these.',
+    tableOf(directEndpointSettingDefinitions),
     'The API server and the credentials for it come from the file that `KUBECONFIG` names, else from the ServiceAccount of the pod.',
   ]);
 }

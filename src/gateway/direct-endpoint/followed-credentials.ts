@@ -1,4 +1,5 @@
 import { beatMs, type LiveCredential, type LiveSpace, type Positions } from '../../api/live-credentials.ts';
+import type { Identity } from '../../credentials/identity.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { newerVersion } from '../../kube/object.ts';
 import { steadyTime } from '../index/credential-index.ts';
@@ -17,7 +18,7 @@ export interface FollowedCredentialsOptions {
   readonly onChange: (hash: string) => void;
 }
 
-/** What is kept for a restart while the platform is away. */
+/** The set of an earlier process, for a restart while the platform is away. */
 export interface Remembered {
   readonly set: LiveSet;
   /** How long ago it was proved to be current, milliseconds. */
@@ -54,6 +55,7 @@ export class FollowedCredentials {
   readonly #dropped = new Set<string>();
   /** Dropped by streams that ended before their proof, with the end of that, monotonic milliseconds. */
   readonly #barred = new Map<string, number>();
+  readonly #hashes = new WeakMap<Identity, string>();
 
   constructor(options: FollowedCredentialsOptions) {
     this.#options = options;
@@ -109,23 +111,20 @@ export class FollowedCredentials {
   find(hash: string): Verdict | undefined {
     const known = this.#set?.credentials.get(hash);
     if (known === undefined || known.credential.end <= this.now() || this.#isBarred(hash)) return undefined;
-    return verdictOn(known);
+    const verdict = verdictOn(known);
+    if (verdict !== undefined) this.#hashes.set(verdict.identity, hash);
+    return verdict;
   }
 
-  /** The same by its `jti`, with its hash. */
-  findByID(jti: string): { readonly hash: string; readonly verdict: Verdict } | undefined {
-    const hash = this.#set?.hashOf(jti);
-    const verdict = hash === undefined ? undefined : this.find(hash);
-    return hash === undefined || verdict === undefined ? undefined : { hash, verdict };
+  /** Of the token that a verdict with this identity is about. */
+  hashOf(identity: Identity): string | undefined {
+    return this.#hashes.get(identity);
   }
 
   /** The space in this cluster. */
   findSpace(project: string, name: string): LiveSpace | undefined {
     return this.#set?.spaces.get(`${project}/${name}`);
   }
-
-  /** No one writes down when a token was used last. */
-  used(): void {}
 
   /** Why nothing is granted. */
   problem(): string | undefined {

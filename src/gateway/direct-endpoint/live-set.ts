@@ -18,15 +18,9 @@ export class LiveSet {
   readonly credentials = new Map<string, KnownCredential>();
   /** By `project/name`. */
   readonly spaces = new Map<string, LiveSpace>();
-  readonly #hashes = new Map<string, string>();
   /** Of the object Cluster. */
   uid = '';
   positions: Positions = { tokens: '0', keys: '0', locks: '0' };
-
-  /** The hash of the credential with this `jti`. */
-  hashOf(jti: string): string | undefined {
-    return this.#hashes.get(jti);
-  }
 
   /** Returns the hash for which something else counts now. Throws {@link BadStream}. */
   apply({ type, object }: LiveLine): string | undefined {
@@ -53,19 +47,14 @@ export class LiveSet {
   }
 
   drop(hash: string): string {
-    const known = this.credentials.get(hash);
-    if (known !== undefined) this.#hashes.delete(known.credential.jti);
     this.credentials.delete(hash);
     return hash;
   }
 
   #add(credential: LiveCredential): string {
-    const { hash, jti, groups, scopes, user } = credential;
-    const known = this.credentials.get(hash)?.credential;
-    if (known === undefined && this.credentials.size >= maxCredentials)
+    const { hash, groups, scopes, user } = credential;
+    if (!this.credentials.has(hash) && this.credentials.size >= maxCredentials)
       throw new BadStream('it names too many credentials');
-    if (known !== undefined) this.#hashes.delete(known.jti);
-    this.#hashes.set(jti, hash);
     const lean = {
       ...credential,
       groups: shared.json(groups),

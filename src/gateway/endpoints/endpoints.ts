@@ -33,7 +33,9 @@ import {
 type EndpointTable = Readonly<Record<string, Endpoint>>;
 
 /** In every target. */
-const everywhere = (services: EndpointServices): EndpointTable => ({
+export const everywhere = (
+  services: Pick<EndpointServices, 'yaml' | 'permissions' | 'settings' | 'targetRecords' | 'client'>,
+): EndpointTable => ({
   'create selfsubjectaccessreviews.authorization.k8s.io': answerReview(services),
   'create selfsubjectrulesreviews.authorization.k8s.io': answerReview(services),
   'create tokenreviews.authentication.k8s.io': tokenReviews(services),
@@ -110,7 +112,7 @@ export class Endpoints {
 }
 
 /** `get pods/log.<group>` for a resource, `get /openapi/v3` for any other path. */
-function questionOf({
+export function questionOf({
   isResourceRequest,
   verb,
   path,

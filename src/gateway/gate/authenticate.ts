@@ -16,6 +16,8 @@ export interface Authenticated {
 export interface AuthenticateOptions {
   readonly index: Pick<CredentialIndex, 'find' | 'problem'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** In place of words about the gateway: for all credentials that are not good here, and while that is not known. */
+  readonly refusals?: { readonly credential: ErrorAnswer; readonly unknown: ErrorAnswer } | undefined;
 }
 
 /** The longest access key or token. A longer one is refused unread. */
@@ -24,13 +26,17 @@ export const maxCredentialBytes = 8_192;
 type Sent = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
 
 /** Whose request it is, or the answer to it. */
-export function authenticate(sent: Sent, { index, clock }: AuthenticateOptions): Authenticated | ErrorAnswer {
+export function authenticate(
+  sent: Sent,
+  { index, clock, refusals }: AuthenticateOptions,
+): Authenticated | ErrorAnswer {
   const read = readSent(sent);
   if ('problem' in read) return malformed[read.problem];
-  if (index.problem() !== undefined) return stale;
+  if (index.problem() !== undefined) return refusals?.unknown ?? stale;
   const hash = credentialHash(read.bearer);
   const found = index.find(hash);
   if (found !== undefined && 'record' in found) return { hash, verdict: found };
+  if (refusals !== undefined) return refusals.credential;
   if (!read.isAccessKey) return refusedToken(read.bearer, clock.now());
   if (found?.reason === reasons.locked) return locked;
   return found === undefined ? unknownKey : refusedKey(found.reason);

@@ -156,7 +156,8 @@ export function entryDenial(
   });
 }
 
-const keyFor = (
+/** Of an answer. */
+export const keyFor = (
   { user, groups }: Identity,
   { group, verb, resource, subresource, namespace, name }: AccessQuestion,
 ): string => JSON.stringify([user, groups, group, verb, resource, subresource, namespace, name]);

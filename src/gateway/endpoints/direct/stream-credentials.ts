@@ -7,6 +7,7 @@ import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } f
 import { answerFailure } from '../shared/reply.ts';
 import { CredentialStream, type StreamServices } from './credential-stream.ts';
 import { rightToFollow } from './right-to-follow.ts';
+import { answerSpaceQuestion, isSpaceQuestion } from './space-question.ts';
 
 /** Each keeps all live tokens of a cluster in mind. Two replicas of an endpoint need two, and twice as many while they are replaced. */
 const maxStreamsOfCluster = 4;
@@ -22,6 +23,7 @@ export function streamCredentials(
       // Who left meanwhile gets no stream: no limit would count it.
       if (request.response.destroyed) return;
       if (refusal !== undefined) return request.refuse(refusal);
+      if (!isWatch(request)) return await answerSpaceQuestion(request, services);
       await streamWithin(streams, request, services);
     } catch (error) {
       if (request.response.headersSent) request.response.destroy();
@@ -55,7 +57,7 @@ async function findRefusal(
   const { asked, sender } = request;
   const { identity } = sender.verdict;
   if (!isAgentOf(sender.verdict, asked.name)) return notAgent;
-  if (!isWatch(request)) return notWatched;
+  if (!isWatch(request) && !isSpaceQuestion(request)) return notWatched;
   const right = rightToFollow(asked.name);
   return (await permissions.isAllowed(identity, right)) ? undefined : entryDenial(identity, right);
 }

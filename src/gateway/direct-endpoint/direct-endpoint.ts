@@ -1,0 +1,249 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuditSink } from '../../audit/sink.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { IdentitySource } from '../../kube/client/client-identity.ts';
+import { ConnectionSet } from '../../kube/client/connections.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { sleep, untilAborted } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
+import type { DirectEndpointSettings } from '../../settings/direct-endpoint.ts';
+import type { HealthChecks } from '../../telemetry/health.ts';
+import type { DirectEndpointMetrics } from '../../telemetry/metrics/direct-endpoint.ts';
+import type { GatewayMetrics } from '../../telemetry/metrics/gateway.ts';
+import { RequestAudits } from '../audit/request-audits.ts';
+import { HeldBytes } from '../endpoints/shared/held-bytes.ts';
+import { TargetEndpoints } from '../endpoints/target-endpoints.ts';
+import { EntryPermissions } from '../gate/entry-permissions.ts';
+import { Misses } from '../gate/misses.ts';
+import { OpenRequests } from '../gate/open-requests.ts';
+import { TargetRecords } from '../index/target-records.ts';
+import { limitedLog } from '../limited-log.ts';
+import { requestLimits, serverLimits, upstreamLimits } from '../limits.ts';
+import { openUpstreamPools } from '../proxy/http/upstream-pool.ts';
+import { ApiServerUpstream } from '../proxy/upstream.ts';
+import { RequestHandler } from '../request-handler.ts';
+import {
+  certificateProblem,
+  followCertificate,
+  readCertificate,
+  type ServingCertificate,
+} from '../server/certificate.ts';
+import { errorAnswer } from '../server/error-answer.ts';
+import { GatewayServer } from '../server/server.ts';
+import { LargeBodies, largeBodyLimits } from '../turns/large-bodies.ts';
+import { MainThread } from '../turns/main-thread.ts';
+import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
+import { EndpointTargets, withOwnCluster } from './endpoint-targets.ts';
+import { FollowedCredentials } from './followed-credentials.ts';
+import { OutageRecord } from './outage-record.ts';
+import { OwnCluster } from './own-cluster.ts';
+import { PlatformQuestions, SpaceRights } from './space-rights.ts';
+import { StreamFollower } from './stream-follower.ts';
+
+export interface DirectEndpointOptions {
+  readonly settings: DirectEndpointSettings;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+  readonly endpointMetrics: DirectEndpointMetrics;
+  /** Undefined: no line is written about requests. */
+  readonly audit: AuditSink | undefined;
+  /** Of the gateway of the platform, as the agent. */
+  readonly platform: KubeClient;
+  /** Of the cluster, as the account of the endpoint. */
+  readonly client: KubeClient;
+  /** The same account, for requests of users. */
+  readonly identity: IdentitySource;
+}
+
+/** The gateway of one cluster, in that cluster: its index is a stream of the platform, and it goes on for a while without the platform. */
+export class DirectEndpoint {
+  readonly readiness: HealthChecks;
+  readonly #options: DirectEndpointOptions;
+  readonly #followed: FollowedCredentials;
+  readonly #follower: StreamFollower;
+  readonly #record: OutageRecord;
+  readonly #own: OwnCluster;
+  readonly #rights: SpaceRights;
+  readonly #connections: ConnectionSet;
+  readonly #targets: EndpointTargets;
+  readonly #open: OpenRequests;
+  readonly #audits: RequestAudits | undefined;
+  readonly #server: GatewayServer;
+  #certificate: ServingCertificate | undefined;
+  #isStopping = false;
+
+  /** Throws ERR_CERTIFICATE. */
+  constructor(options: DirectEndpointOptions) {
+    const { settings, clock, client, log, endpointMetrics: metrics } = options;
+    this.#options = options;
+    this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
+    this.#own = new OwnCluster({ client, clock, log });
+    this.#followed = new FollowedCredentials({
+      ...settings,
+      clock,
+      onChange: (hash) => this.#open.recheck(hash),
+    });
+    this.#connections = new ConnectionSet(connectionsOf(options));
+    this.#targets = this.#createTargets();
+    this.#rights = this.#createRights();
+    this.#record = new OutageRecord({
+      ...options,
+      metrics,
+      ...settings,
+      followed: this.#followed,
+      rights: this.#rights,
+    });
+    this.#follower = new StreamFollower({
+      ...{ ...options, ...settings },
+      client: options.platform,
+      followed: this.#followed,
+      onEnd: () => this.#record.restore(),
+    });
+    this.#open = this.#createOpenRequests();
+    this.#audits = this.#createAudits();
+    this.#server = this.#createServer(this.#createHandler());
+    this.readiness = {
+      index: () => this.#problem(),
+      certificate: () => this.#certificate && certificateProblem(this.#certificate, clock.now()),
+      shutdown: () => (this.#isStopping ? 'the direct endpoint stops' : undefined),
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, clock, settings } = this.#options;
+    const ended = new AbortController();
+    await this.#record.load();
+    const parts = [this.#own, this.#follower, this.#record].map((each) => each.run(ended.signal));
+    const running = [...parts, this.#followCertificate(signal)];
+    const { address, port } = await this.#server.listen();
+    log.info({ purpose: 'requests', address, port }, 'listening');
+    await untilAborted(signal);
+    this.#isStopping = true;
+    this.#server.drain();
+    await sleep(clock, settings.shutdownDelayMs);
+    await this.#server.close(settings.shutdownGraceMs);
+    this.#audits?.close();
+    ended.abort();
+    await Promise.all(running);
+    await this.#connections.close();
+  }
+
+  #problem(): string | undefined {
+    return this.#own.problem() ?? this.#followed.problem();
+  }
+
+  #createTargets(): EndpointTargets {
+    const { settings, clock, identity } = this.#options;
+    const limits = upstreamLimits(settings);
+    const upstream = new ApiServerUpstream({ identity, connections: this.#connections, limits, clock });
+    return new EndpointTargets({ ...settings, followed: this.#followed, upstream });
+  }
+
+  #createRights(): SpaceRights {
+    const { settings, clock, random, log, platform: client } = this.#options;
+    const followed = this.#followed;
+    const { maxConnections, staleAfterMs, cluster } = settings;
+    const onAnswer = (key: string, isAllowed: boolean) => this.#rights.onAnswer(key, isAllowed);
+    const questions = new PlatformQuestions({ client, cluster, clock, followed, onAnswer });
+    const shared = { clock, random, log, maxConnections, maxStayMs: staleAfterMs };
+    const permissions = new EntryPermissions({ ...shared, entering: questions, staying: questions });
+    const isSpace = this.#targets.isSpace;
+    return new SpaceRights({ permissions, clock, followed, staleAfterMs, isSpace });
+  }
+
+  #createOpenRequests(): OpenRequests {
+    const { clock, settings } = this.#options;
+    return new OpenRequests({
+      clock,
+      find: (hash) => this.#followed.find(hash),
+      problem: () => this.#problem(),
+      findTarget: (target) => this.#targets.find(target),
+      projectsVersion: () => 0,
+      permissions: this.#rights,
+      limits: requestLimits(settings),
+    });
+  }
+
+  #createHandler(): RequestHandler {
+    const { clock, log, settings, client } = this.#options;
+    const isAlone = (user: string) => this.#open.isAlone(user);
+    const followed = this.#followed;
+    const yaml = new YAMLReader({ clock, limits: yamlLimits, isAlone });
+    const held = new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 });
+    // Only questions about the platform need these, and none of them gets so far.
+    const never = { isAllowed: async () => false, denialOf: async () => undefined, mayStay: () => false };
+    const targetRecords = new TargetRecords(settings.projectNamespacePrefix);
+    return new RequestHandler({
+      ...this.#options,
+      log: limitedLog(log, clock),
+      // Clients reach it without the path that the platform may have.
+      settings: { ...settings, baseURL: new URL(settings.baseURL).origin },
+      index: { find: (hash) => followed.find(hash), problem: () => this.#problem(), used: () => undefined },
+      open: this.#open,
+      targets: this.#targets,
+      permissions: this.#rights,
+      misses: new Misses({ clock, perMinute: settings.missesPerAddress, maxAddresses: 20_000 }),
+      audits: this.#audits,
+      endpoints: new TargetEndpoints({ yaml, held, settings, client, permissions: never, targetRecords }),
+      mainThread: new MainThread({ clock, isAlone }),
+      largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
+      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
+      clientAddress: (request) => this.#server.clientAddress(request),
+      refusals: refusalsOf(settings.cluster),
+    });
+  }
+
+  #createServer(handler: RequestHandler): GatewayServer {
+    const { settings, clock, metrics } = this.#options;
+    const own = (request: IncomingMessage) => {
+      request.url = withOwnCluster(request.url ?? '', settings.cluster);
+      return request;
+    };
+    return new GatewayServer({
+      address: settings.listenAddress,
+      certificate: this.#certificate,
+      limits: serverLimits(settings),
+      clock,
+      onConnectionClosed: (limit: string) => metrics.closedConnections.inc({ limit }),
+      onRefused: (error: string) => metrics.refusals.inc({ error }),
+      proxies: { trusted: settings.trustedProxies, sendHeader: settings.proxyProtocol === 'required' },
+      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
+      onRequest: (request: IncomingMessage, response: ServerResponse) =>
+        handler.handle(own(request), response),
+      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(own(request)),
+    });
+  }
+
+  #createAudits(): RequestAudits | undefined {
+    const { audit: sink, clock } = this.#options;
+    const clientAddress = (request: IncomingMessage) => this.#server.clientAddress(request);
+    return sink && new RequestAudits({ sink, clock, withHash: () => [], clientAddress });
+  }
+
+  async #followCertificate(signal: AbortSignal): Promise<void> {
+    const { clock, log, settings } = this.#options;
+    if (this.#certificate === undefined) return;
+    const onChange = (certificate: ServingCertificate) => {
+      this.#certificate = certificate;
+      this.#server.replaceCertificate(certificate);
+    };
+    await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
+  }
+}
+
+const refusalsOf = (cluster: string) => ({
+  credential: errorAnswer(
+    'ERR_ENDPOINT_CREDENTIAL',
+    { cluster },
+    { headers: ['www-authenticate', 'Bearer'] },
+  ),
+  unknown: errorAnswer('ERR_ENDPOINT_OUTAGE', { cluster }, { headers: ['retry-after', '5'] }),
+  target: errorAnswer('ERR_ENDPOINT_TARGET', { cluster }),
+});
+
+const connectionsOf = ({ settings, clock }: DirectEndpointOptions) => {
+  const { connections, longConnections: watchConnections } = upstreamLimits(settings);
+  return { connections, watchConnections, openPool: openUpstreamPools(clock) };
+};

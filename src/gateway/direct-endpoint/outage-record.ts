@@ -1,0 +1,103 @@
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import { sleep } from '../../kube/sleep.ts';
+import type { Logger } from '../../logger.ts';
+import type { DirectEndpointMetrics } from '../../telemetry/metrics/direct-endpoint.ts';
+import type { FollowedCredentials } from './followed-credentials.ts';
+import { type Kept, loadKept, storeKept } from './kept-set.ts';
+import type { SpaceRights } from './space-rights.ts';
+
+export interface OutageRecordOptions {
+  readonly client: Pick<KubeClient, 'get' | 'mergePatch'>;
+  readonly cluster: string;
+  readonly followed: FollowedCredentials;
+  readonly rights: Pick<SpaceRights, 'kept' | 'restore'>;
+  readonly metrics: DirectEndpointMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Between two writes of the Secret, milliseconds. */
+const writeMs = 60_000;
+const checkMs = 1_000;
+const warnMs = 60_000;
+
+/** Keeps what is known for a restart in an outage, and says how long an outage has lasted. */
+export class OutageRecord {
+  readonly #options: OutageRecordOptions;
+  #kept: Kept | undefined;
+  #wrote = Number.NEGATIVE_INFINITY;
+  #warned = Number.NEGATIVE_INFINITY;
+  #loaded = 0;
+
+  constructor(options: OutageRecordOptions) {
+    const { followed, metrics } = options;
+    this.#options = options;
+    metrics.read(
+      () => (Number.isFinite(followed.silentMs) ? (followed.isAway ? followed.silentMs / 1_000 : 0) : -1),
+      () => followed.set?.credentials.size ?? 0,
+    );
+  }
+
+  /** Up to where an earlier process knew counts at once. What it knew waits for {@link restore}. */
+  async load(): Promise<void> {
+    const { client, cluster, clock, followed, log } = this.#options;
+    this.#loaded = clock.monotonic();
+    try {
+      this.#kept = await loadKept(client, cluster, clock.now());
+      if (this.#kept !== undefined) followed.remember(this.#kept.set.positions);
+    } catch (error) {
+      log.warn({ err: error }, 'the set of an earlier process cannot be read');
+    }
+  }
+
+  /** When the platform was asked, and has not said what is good. */
+  restore(): void {
+    const { clock, followed, log, rights } = this.#options;
+    if (this.#kept === undefined || followed.set !== undefined) return;
+    const { set, rights: keys, ageMs } = this.#kept;
+    followed.restore({ set, ageMs: ageMs + clock.monotonic() - this.#loaded });
+    rights.restore(keys);
+    this.#kept = undefined;
+    log.warn({ tokens: set.credentials.size }, 'the platform is away: the set of an earlier process counts');
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await sleep(clock, checkMs, signal);
+      if (signal.aborted) return;
+      this.#warn();
+      await this.#store();
+    }
+  }
+
+  #warn(): void {
+    const { clock, followed, log } = this.#options;
+    const now = clock.monotonic();
+    if (!followed.isAway || now - this.#warned < warnMs) return;
+    this.#warned = now;
+    const seconds = Number.isFinite(followed.silentMs) ? Math.round(followed.silentMs / 1_000) : undefined;
+    if (followed.isBehind)
+      log.warn({ seconds }, 'the gateway that was reached knows less than another did before');
+    else log.warn({ seconds }, 'the platform is away: no revocation has reached this endpoint since');
+  }
+
+  async #store(): Promise<void> {
+    const { client, cluster, clock, followed, log, metrics, rights } = this.#options;
+    const { set } = followed;
+    const now = clock.monotonic();
+    if (set === undefined || followed.isAway || now - this.#wrote < writeMs) return;
+    this.#wrote = now;
+    try {
+      const proved = clock.now() - followed.silentMs;
+      const left = await storeKept(client, cluster, { set, proved: Math.round(proved), rights: rights.kept });
+      metrics.unkept.set(left);
+      if (left > 0)
+        log.warn({ tokens: left }, 'not all tokens fit into the Secret for a restart in an outage');
+    } catch (error) {
+      log.warn({ err: error }, 'the present set cannot be kept for a restart in an outage');
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { version } from '../../../api/names.ts';
+import { spaceInstances } from '../../../api/resources.ts';
+import { leaveRest } from '../../server/error-answer.ts';
+import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import { spacesOfCluster } from './spaces-of-cluster.ts';
+
+type SpaceQuestionServices = Pick<EndpointServices, 'tokens' | 'followingPermissions' | 'targetRecords'>;
+
+/** Whether an agent asks if the user of a token may use one space of its cluster. */
+export const isSpaceQuestion = (request: EndpointRequest): boolean =>
+  request.request.method === 'GET' &&
+  request.asked.apiVersion === version &&
+  ['hash', 'namespace', 'space'].every((name) => queryOf(request).has(name));
+
+/**
+ * Asked for each user and space as they are used: to stream it would be a question for every user and every space. Only about
+ * tokens and spaces that the agent is told of anyway, so no agent learns what else users may do.
+ */
+export async function answerSpaceQuestion(
+  request: EndpointRequest,
+  services: SpaceQuestionServices,
+): Promise<void> {
+  const allowed = await mayUse(request, services);
+  const { response } = request;
+  if (response.destroyed) return;
+  leaveRest(response);
+  response
+    .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(JSON.stringify({ allowed }));
+}
+
+async function mayUse(
+  request: EndpointRequest,
+  { tokens, followingPermissions, targetRecords }: SpaceQuestionServices,
+): Promise<boolean> {
+  const cluster = targetRecords.clusters.get(request.asked.name);
+  const query = queryOf(request);
+  const [hash, namespace, name] = ['hash', 'namespace', 'space'].map((field) => query.get(field) ?? '');
+  if (cluster === undefined || hash === undefined || namespace === undefined || name === undefined)
+    return false;
+  const verdict = tokens.find(hash, cluster.name);
+  const project = targetRecords.findProject(namespace);
+  if (verdict === undefined || project === undefined) return false;
+  if (!spacesOfCluster(targetRecords, cluster).has(`${project}/${name}`)) return false;
+  const entry = { verb: 'use', resource: spaceInstances.plural, namespace, name };
+  return await followingPermissions.isAllowed(verdict.identity, entry);
+}
