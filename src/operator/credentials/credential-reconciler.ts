@@ -20,7 +20,7 @@ import type { Review } from './review.ts';
 import { isUnread, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import type { SecretWriter } from './secret-writer.ts';
-import { onlyDescribes, onlyTellsOfLock } from './status-patch.ts';
+import { isLockMessageOnly, onlyDescribes } from './status-patch.ts';
 
 /** The services that the controllers of all kinds of credentials need. */
 export interface ReconcilerServices extends DecisionSources {
@@ -174,7 +174,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
   #placeOf(record: CredentialRecord, desired: DesiredStatus): number {
     const { expiryBudget, lockBudget } = this.#options;
     if (isNewEnd(record, desired)) return expiryBudget.reserve(record.uid);
-    return onlyTellsOfLock(record, desired) ? lockBudget.reserve(record.uid) : 0;
+    return isLockMessageOnly(record, desired) ? lockBudget.reserve(record.uid) : 0;
   }
 
   async #write(record: CredentialRecord, desired: DesiredStatus, successor?: Reason): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { created, credentialObject, recordOf } from '../../../test/builders/credential-object.ts';
 import type { DesiredStatus } from './desired-status.ts';
-import { onlyDescribes, onlyTellsOfLock, statusPatch } from './status-patch.ts';
+import { isLockMessageOnly, onlyDescribes, statusPatch } from './status-patch.ts';
 
 const now = created + 5_000;
 const hash = 'a'.repeat(64);
@@ -144,10 +144,10 @@ describe('onlyDescribes', () => {
   });
 });
 
-describe('onlyTellsOfLock', () => {
+describe('isLockMessageOnly', () => {
   const lockedBy = (name: string) => ({ status: 'False', reason: 'Locked', message: name }) as const;
   const told = (before: object, wanted: DesiredStatus, parts: object = {}) =>
-    onlyTellsOfLock(
+    isLockMessageOnly(
       { ...record({ ...written, conditions: [{ ...ready, ...before }] }), ...parts },
       { ...desired, ...wanted },
     );

@@ -50,7 +50,7 @@ export function onlyDescribes(record: CredentialRecord, desired: DesiredStatus, 
  * True when the write would say that a lock stops the credential, or stops it no more, and everything that verifiers go by stays. A
  * certificate does not wait: no one asks about locks for it.
  */
-export function onlyTellsOfLock(
+export function isLockMessageOnly(
   { kubeConfig, conditions, status, observedGeneration, generation }: CredentialRecord,
   { ready, confirmation }: DesiredStatus,
 ): boolean {

@@ -51,16 +51,16 @@ export class LockSweep {
   #begin(): void {
     this.#isAsked = false;
     const { locks, stores } = this.#options;
-    this.#goOn(allOf(stores), new Map([...locks.store.values()].map(({ uid }) => [uid, 0])));
+    this.#countBatch(allOf(stores), new Map([...locks.store.values()].map(({ uid }) => [uid, 0])));
   }
 
-  #goOn(left: Iterator<CredentialRecord>, counts: Map<string, number>): void {
+  #countBatch(left: Iterator<CredentialRecord>, counts: Map<string, number>): void {
     for (let count = 0; count < turnSize; count += 1) {
       const { done, value } = left.next();
       if (done === true) return this.#end(counts);
       this.#compare(value, counts);
     }
-    setImmediate(() => this.#goOn(left, counts));
+    setImmediate(() => this.#countBatch(left, counts));
   }
 
   #end(counts: ReadonlyMap<string, number>): void {
