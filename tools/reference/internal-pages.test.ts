@@ -18,5 +18,5 @@ it.each(pages)('%s names files and folders that are there', (page) => {
 });
 
 it('CONTRIBUTING.md is read in three minutes', () => {
-  expect(readDocument('CONTRIBUTING.md').split(/\s+/).length).toBeLessThanOrEqual(720);
+  expect(readDocument('CONTRIBUTING.md').split(/\s+/).length).toBeLessThanOrEqual(700);
 });
