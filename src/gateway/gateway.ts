@@ -26,7 +26,7 @@ import { knownIssuers } from './exchange/key-sets.ts';
 import { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
-import { Questions, questionsAtOnce } from './gate/questions.ts';
+import { askAsUser, Questions, questionsAtOnce } from './gate/questions.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { RecentChanges } from './index/recent-changes.ts';
 import { SitePolicyWatch } from './index/site-policy-watch.ts';
@@ -313,8 +313,16 @@ const createPermissions = (options: GatewayOptions): EntryPermissions => {
   const shared = { clock, maxWaiting, maxWaitMs };
   return new EntryPermissions({
     ...{ ...options, maxConnections, maxStayMs },
-    entering: new Questions({ ...shared, client: options.entering, max: questionsAtOnce.entering }),
-    staying: new Questions({ ...shared, client: options.staying, max: questionsAtOnce.staying }),
+    entering: new Questions({
+      ...shared,
+      isAllowed: askAsUser(options.entering),
+      max: questionsAtOnce.entering,
+    }),
+    staying: new Questions({
+      ...shared,
+      isAllowed: askAsUser(options.staying),
+      max: questionsAtOnce.staying,
+    }),
   });
 };
 
@@ -324,7 +332,7 @@ const createFollowingPermissions = (options: GatewayOptions): EntryPermissions =
   const { maxConnections, staleAfterMs: maxStayMs } = settings;
   const { maxWaitMs } = upstreamLimits(settings);
   const questions = new Questions({
-    ...{ clock, maxWaitMs, client: options.staying },
+    ...{ clock, maxWaitMs, isAllowed: askAsUser(options.staying) },
     ...{ max: questionsAtOnce.following, maxWaiting: maxFollowingWaiting },
   });
   return new EntryPermissions({

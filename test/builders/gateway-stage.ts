@@ -14,7 +14,7 @@ import { Quota } from '../../src/gateway/endpoints/shared/quota.ts';
 import { EntryPermissions } from '../../src/gateway/gate/entry-permissions.ts';
 import { Misses } from '../../src/gateway/gate/misses.ts';
 import { OpenRequests } from '../../src/gateway/gate/open-requests.ts';
-import { Questions, type QuestionsOptions } from '../../src/gateway/gate/questions.ts';
+import { askAsUser, Questions } from '../../src/gateway/gate/questions.ts';
 import { CredentialRecords } from '../../src/gateway/index/credential-records.ts';
 import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
 import { TargetRecords } from '../../src/gateway/index/target-records.ts';
@@ -61,7 +61,7 @@ export interface StageOptions {
   readonly maxWaiting?: number;
   readonly maxWaitMs?: number;
   /** Who is asked who may enter, in place of `mayEnter`. */
-  readonly platform?: QuestionsOptions['client'];
+  readonly platform?: Parameters<typeof askAsUser>[0];
   /** To the platform at once. */
   readonly questions?: number;
   readonly maxStallMs?: number;
@@ -139,7 +139,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     },
   };
   const questions = {
-    client: options.platform ?? { as: () => ({ create: answerEntry }) as never },
+    isAllowed: askAsUser(options.platform ?? { as: () => ({ create: answerEntry }) as never }),
     ...{ clock: systemClock, max: options.questions ?? 8, maxWaiting: 100, maxWaitMs: 2_000 },
   };
   const permissions = new EntryPermissions({

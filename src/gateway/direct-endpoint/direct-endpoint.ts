@@ -37,7 +37,7 @@ import { EndpointTargets, withOwnCluster } from './endpoint-targets.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
 import { OutageRecord } from './outage-record.ts';
 import { OwnCluster } from './own-cluster.ts';
-import { PlatformQuestions, SpaceRights } from './space-rights.ts';
+import { platformQuestions, SpaceRights } from './space-rights.ts';
 import { StreamFollower } from './stream-follower.ts';
 
 export interface DirectEndpointOptions {
@@ -146,7 +146,7 @@ export class DirectEndpoint {
     const followed = this.#followed;
     const { maxConnections, staleAfterMs, cluster } = settings;
     const onAnswer = (key: string, isAllowed: boolean) => this.#rights.onAnswer(key, isAllowed);
-    const questions = new PlatformQuestions({ client, cluster, clock, followed, onAnswer });
+    const questions = platformQuestions({ client, cluster, clock, followed, onAnswer });
     const shared = { clock, random, log, maxConnections, maxStayMs: staleAfterMs };
     const permissions = new EntryPermissions({ ...shared, entering: questions, staying: questions });
     const isSpace = this.#targets.isSpace;

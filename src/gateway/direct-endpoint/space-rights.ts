@@ -6,7 +6,7 @@ import type { Clock } from '../../kube/clock.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import { liveCredentials } from '../../scope/gate/agents.ts';
 import { type EntryPermissions, keyFor } from '../gate/entry-permissions.ts';
-import type { Questions } from '../gate/questions.ts';
+import { Questions } from '../gate/questions.ts';
 import type { FollowedCredentials } from './followed-credentials.ts';
 
 export interface PlatformQuestionsOptions {
@@ -19,42 +19,26 @@ export interface PlatformQuestionsOptions {
   readonly onAnswer: (key: string, isAllowed: boolean) => void;
 }
 
-type Answer = Awaited<ReturnType<Questions['ask']>>;
+/** Questions under way at once, and those that wait. The gateway of the platform counts them all as one user's. */
+const limits = { max: 16, maxWaiting: 256, maxWaitMs: 10_000 };
 
 /** Asks the platform which spaces the user of a token may use: the stream does not say it, for that would be every user and every space. */
-export class PlatformQuestions {
-  readonly #options: PlatformQuestionsOptions;
-  readonly #asking = new Map<string, Promise<Answer>>();
-
-  constructor(options: PlatformQuestionsOptions) {
-    this.#options = options;
-  }
-
-  /** Rejects with the client's errors. */
-  async ask(key: string, identity: Identity, { namespace = '', name }: AccessQuestion): Promise<Answer> {
-    const known = this.#asking.get(key) ?? this.#ask(key, identity, { namespace, space: name });
-    this.#asking.set(key, known);
-    return await known;
-  }
-
-  async #ask(key: string, identity: Identity, space: Readonly<Record<string, string>>): Promise<Answer> {
-    const { client, cluster, clock, followed, onAnswer } = this.#options;
-    const asked = clock.monotonic();
-    const path = `/apis/${apiVersion}/${clusters.plural}/${cluster}/${liveCredentials}`;
-    try {
-      const query = new URLSearchParams({ ...space, hash: followed.hashOf(identity) ?? '' });
-      const answer = await client.request<{ readonly allowed?: unknown }>('GET', path, { query });
-      const allowed = answer?.allowed === true;
-      onAnswer(key, allowed);
-      return { allowed, asked };
-    } finally {
-      this.#asking.delete(key);
-    }
-  }
+export function platformQuestions(options: PlatformQuestionsOptions): Questions {
+  const { client, cluster, clock, followed, onAnswer } = options;
+  const path = `/apis/${apiVersion}/${clusters.plural}/${cluster}/${liveCredentials}`;
+  const isAllowed = async (identity: Identity, question: AccessQuestion) => {
+    const { namespace = '', name: space } = question;
+    const query = new URLSearchParams({ namespace, space, hash: followed.hashOf(identity) ?? '' });
+    const answer = await client.request<{ readonly allowed?: unknown }>('GET', path, { query });
+    const allowed = answer?.allowed === true;
+    onAnswer(keyFor(identity, question), allowed);
+    return allowed;
+  };
+  return new Questions({ ...limits, clock, isAllowed });
 }
 
 export interface SpaceRightsOptions {
-  /** By what {@link PlatformQuestions} answered. */
+  /** By what {@link platformQuestions} answered. */
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask' | 'mayStay'>;
   readonly clock: Clock;
   readonly followed: Pick<FollowedCredentials, 'isAway'>;
@@ -105,7 +89,7 @@ export class SpaceRights {
     return true;
   }
 
-  /** For {@link PlatformQuestions}. */
+  /** For {@link platformQuestions}. */
   readonly onAnswer = (key: string, isAllowed: boolean): void => {
     this.#kept.delete(key);
     if (!isAllowed) return;

@@ -3,7 +3,7 @@ import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../../logger.ts';
 import { UpstreamBusy } from '../turns/request-slots.ts';
 import { EntryPermissions } from './entry-permissions.ts';
-import { Questions } from './questions.ts';
+import { askAsUser, Questions } from './questions.ts';
 
 const alice = { kind: 'user', user: 'alice', groups: [] } as const;
 const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'c' };
@@ -34,8 +34,8 @@ function start({
     if (platform.isAway) throw new Error('the API server is away');
     return { status: { allowed: platform.allowed } };
   };
-  const client = { as: (who: object) => ({ create: () => create(who) }) as never };
-  const line = { client, clock, max: 10_000, maxWaiting: 0, maxWaitMs: 1 };
+  const isAllowed = askAsUser({ as: (who: object) => ({ create: () => create(who) }) as never });
+  const line = { isAllowed, clock, max: 10_000, maxWaiting: 0, maxWaitMs: 1 };
   const permissions = new EntryPermissions({
     entering: new Questions({ ...line, max: maxEntering }),
     staying: new Questions(line),

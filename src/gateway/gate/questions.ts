@@ -8,8 +8,8 @@ import { RequestSlot, RequestSlots, UpstreamBusy } from '../turns/request-slots.
 export const questionsAtOnce = { entering: 16, staying: 16, following: 4 };
 
 export interface QuestionsOptions {
-  /** Of the platform; asks as the user. It has a connection for each question that may be under way. */
-  readonly client: Pick<KubeClient, 'as'>;
+  /** Asks the platform. Rejects with the client's errors. */
+  readonly isAllowed: (identity: Identity, question: AccessQuestion) => Promise<boolean>;
   readonly clock: Clock;
   /** Under way at once. */
   readonly max: number;
@@ -22,6 +22,12 @@ interface GivenAnswer {
   /** When the question was sent. */
   readonly asked: number;
 }
+
+/** For {@link QuestionsOptions}: asks as the user. The client has a connection for each question that may be under way. */
+export const askAsUser =
+  (client: Pick<KubeClient, 'as'>): QuestionsOptions['isAllowed'] =>
+  async ({ user, groups }, question) =>
+    await isSelfAllowed(client.as({ user, groups }), question);
 
 /** Asks the platform what users may do. Questions have slots, and a line in front of them, as the requests to a target do. */
 export class Questions {
@@ -47,14 +53,14 @@ export class Questions {
     }
   }
 
-  async #ask({ user, groups }: Identity, question: AccessQuestion): Promise<GivenAnswer> {
-    const { client, clock, maxWaitMs } = this.#options;
-    const turn = new Turn(user);
+  async #ask(identity: Identity, question: AccessQuestion): Promise<GivenAnswer> {
+    const { isAllowed, clock, maxWaitMs } = this.#options;
+    const turn = new Turn(identity.user);
     if (!this.#slots.enter(turn)) throw new UpstreamBusy();
     try {
       if (turn.state === 'waiting') await turn.comes(clock, maxWaitMs);
       const asked = clock.monotonic();
-      return { asked, allowed: await isSelfAllowed(client.as({ user, groups }), question) };
+      return { asked, allowed: await isAllowed(identity, question) };
     } finally {
       this.#slots.leave(turn);
     }
