@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SlowFirst } from './tools/test-order/slow-first.ts';
 import { timed } from './tools/test-order/timed.ts';
@@ -9,8 +10,8 @@ const unit: TestProjectInlineConfiguration = {
   test: {
     name: 'unit',
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/{component,builders,fakes}/**/*.test.ts'],
-    // Many of them wait for a time limit of their own, so even the core of the main process is not kept free.
-    maxWorkers: '100%',
+    // Many of them wait for a time limit of their own: with a worker for each core, the cores are idle half of the time.
+    maxWorkers: 2 * availableParallelism(),
     // Nothing is judged by these: they end a test that hangs, and a busy machine is ten times slower than an idle one.
     testTimeout: 60_000,
     hookTimeout: 60_000,

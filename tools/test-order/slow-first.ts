@@ -35,7 +35,6 @@ const slow = [
   'test/outages/targets/hostile-answers',
   'test/outages/ill/readiness',
   'test/outages/availability/two-leaders',
-  'test/outages/scope/',
   'test/outages/gateway/kubeconfigs-without-operator',
   'test/outages/gateway/roll-out',
   'test/outages/lifecycle/storm',
@@ -49,6 +48,11 @@ const slow = [
   'test/outages/permissions/',
   'test/outages/controlplane/npm',
   'test/outages/kubeconfigs/',
+  'test/component/operator/admission-guard',
+  'src/gateway/yaml/yaml-reader',
+  'test/component/operator/target-crashes',
+  'src/gateway/attacks',
+  'src/gateway/proxy/small-pieces',
 ];
 
 /**

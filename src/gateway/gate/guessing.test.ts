@@ -61,7 +61,7 @@ it('takes a guess that comes close for what it takes any other: nothing but its 
   expect(asked.slice(1)).toEqual(guesses.map(credentialHash));
 });
 
-it('answers 100,000 guesses that come close in the time of as many that do not', () => {
+it('answers 20,000 guesses that come close in the time of as many that do not', () => {
   const { ask, asked } = start();
   const timed = (guesses: readonly string[]) => {
     const begin = process.hrtime.bigint();
@@ -69,15 +69,15 @@ it('answers 100,000 guesses that come close in the time of as many that do not',
     asked.length = 0;
     return Number(process.hrtime.bigint() - begin);
   };
-  const ratios = Array.from({ length: 200 }, (_, round) => {
-    const close = Array.from({ length: 500 }, (_, index) => closeTo(known[index] ?? Buffer.alloc(32)));
-    const far = Array.from({ length: 500 }, () => generateAccessKey(randomBytes(32)));
+  const ratios = Array.from({ length: 100 }, (_, round) => {
+    const close = Array.from({ length: 200 }, (_, index) => closeTo(known[index] ?? Buffer.alloc(32)));
+    const far = Array.from({ length: 200 }, () => generateAccessKey(randomBytes(32)));
     // Who is second finds a warmer processor.
     if (round % 2 === 0) return timed(close) / timed(far);
     const second = timed(far);
     return timed(close) / second;
   });
-  const median = ratios.toSorted((a, b) => a - b)[100] ?? 0;
+  const median = ratios.toSorted((a, b) => a - b)[50] ?? 0;
   // A scan, or a second hash, is half of it and more; a neighbour on the machine delays both.
   expect(median).toBeGreaterThan(0.7);
   expect(median).toBeLessThan(1.4);

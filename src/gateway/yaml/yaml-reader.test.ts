@@ -58,7 +58,10 @@ describe('a megabyte of YAML', () => {
   it('that takes memory without end is given up, and others are served meanwhile', async () => {
     const reader = start();
     const reading = reader.read('mallory', commas);
+    const short = reader.read('alice', 'a: 1');
+    const first = Promise.race([reading, short]);
     const pause = await longestPause(reading);
+    expect(await first).toEqual({ json: '{"a":1}' });
     expect(await reading).toEqual({ problem: 'to read so much YAML takes too much memory' });
     // To read it here takes minutes.
     expect(pause).toBeLessThan(2_000);
@@ -70,8 +73,8 @@ describe('a megabyte of YAML', () => {
   });
 
   it.each([
-    ['aliases', `a: &a [1]\nb:\n${'  - *a\n'.repeat(100_000)}`, 'more than 100 aliases'],
-    ['a key many times', 'key: 1\n'.repeat(100_000), 'a key stands twice'],
+    ['aliases', `a: &a [1]\nb:\n${'  - *a\n'.repeat(10_000)}`, 'more than 100 aliases'],
+    ['a key many times', 'key: 1\n'.repeat(10_000), 'a key stands twice'],
     ['levels', `a: ${'['.repeat(1_000)}${']'.repeat(1_000)}${' '.repeat(5_000)}`, 'nests deeper|no YAML'],
     [
       'merged maps',
@@ -101,14 +104,6 @@ describe('users with long texts of YAML', () => {
     const readings = await Promise.all(users.map(async (user) => await reader.read(user, text(user))));
     expect(readings.map((reading) => reading !== undefined)).toEqual([true, true, false, true, false]);
     expect(await reader.read('bob', text('bob'))).toEqual({ json: '{"bob":1}' });
-  });
-
-  it('hold up no short one', async () => {
-    const reader = start();
-    const long = reader.read('mallory', commas);
-    const short = reader.read('alice', 'a: 1');
-    expect(await Promise.race([long, short])).toEqual({ json: '{"a":1}' });
-    await long;
   });
 });
 
