@@ -10,7 +10,7 @@ export const timed: Readonly<Record<string, string>> = {
   'test/outages/availability/takeover.test.ts': 'takes over within two leases',
   'test/outages/availability/two-leaders.test.ts': 'has a lease of five seconds',
   'test/outages/gateway/idle-connections.test.ts':
-    'cuts a watch within five seconds beside 5,000 connections',
+    'cuts a watch within five seconds beside 1,500 connections',
   'test/outages/gateway/slow-clients.test.ts': 'gives up a client that stands still for eight seconds',
   'test/outages/gitops/repository.test.ts': 'prunes within fifteen seconds',
   'test/outages/gitops/samples.test.ts': 'prunes within half a minute',

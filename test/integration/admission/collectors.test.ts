@@ -14,7 +14,7 @@ import { admissionWorld, create, expectOk } from './world.ts';
 const kubeConfigs = virtualClusterInstanceKubeConfigs;
 
 /** The real controller manager runs here: what it may not do, it would try for ever. */
-describe.concurrent('the garbage collector and the namespace controller', async () => {
+describe.concurrent('the garbage collector and the namespace controller', { timeout: 900_000 }, async () => {
   const world = await admissionWorld();
   const ownedBy = ({ apiVersion, kind, metadata }: TestObject): object[] => [
     { apiVersion, kind, name: metadata.name, uid: metadata['uid'], blockOwnerDeletion: true },
@@ -43,7 +43,7 @@ describe.concurrent('the garbage collector and the namespace controller', async 
       eventually,
     );
   // When kinds come or go, in other files too, the collector stands still until it knows them. It looks every 30 seconds.
-  const eventually = { timeout: 120_000, interval: 100 };
+  const eventually = { timeout: 280_000, interval: 100 };
 
   const family = async (): Promise<{ parent: TestObject; child: TestObject; token: TestObject }> => {
     const parent = await create(world.alice, objectOf(ownedAccessKeys));

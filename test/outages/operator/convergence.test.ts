@@ -6,8 +6,8 @@ import { secretKeyOf } from '../../../src/operator/credentials/secret-record.ts'
 import type { Fate } from '../../component/operator/memory-api.ts';
 import { Simulation } from '../../component/operator/simulation.ts';
 
-/** Milliseconds for 200 histories, on a machine that does other things too. */
-const limit = 90_000;
+/** Milliseconds for 200 histories: a busy machine is ten times slower than an idle one. */
+const limit = 240_000;
 const keys = 'ownedaccesskeys';
 const tokens = 'directclusterendpointtokens';
 const names = ['a', 'b', 'c'] as const;
@@ -152,8 +152,7 @@ async function live(acts: readonly Act[], fate: readonly Fate[], family: boolean
 }
 
 /** Histories of one world: what is done to it, how its writes fare, and whether it begins with the family. */
-const history = (acts: fc.Arbitrary<Act>) =>
-  [fc.array(acts, { maxLength: 30 }), fates, fc.boolean()] as const;
+const history = (acts: fc.Arbitrary<Act>) => fc.tuple(fc.array(acts, { maxLength: 30 }), fates, fc.boolean());
 
 const readyOf = ({ conditions }: CredentialRecord) => conditions.find(({ type }) => type === 'Ready');
 
@@ -214,18 +213,31 @@ async function expectNothingToWrite(world: Simulation): Promise<void> {
   expect(JSON.stringify(world.records())).toBe(before);
 }
 
+/** Deleted objects go; `decent`: no one stripped a finalizer, so no Secret is left either. */
+async function expectNothingLeft(world: Simulation, decent: boolean): Promise<void> {
+  for (const plural of [tokens, keys]) for (const n of names) world.delete(plural, n);
+  await world.runUntilIdle();
+  expect(world.records().map(({ key }) => key)).toEqual([]);
+  const left = world.api.all('secrets').map(({ metadata }) => metadata.labels ?? {});
+  if (decent) expect(left.filter((labels) => 'management.platform.sh/owner-uid' in labels)).toEqual([]);
+}
+
+const isStripping = ([label]: Act): boolean => label.startsWith('strip');
+const decentAct = act.filter((one) => !isStripping(one));
+
 // One history shows all of it: to live through them is what takes the time.
 it(
-  'whatever happens, in the end Ready is True for exactly the live credentials, holders can read these, Secrets say the same, serials rose, and nothing is left to write',
+  'whatever happens, in the end Ready is True for exactly the live credentials, holders can read these, Secrets say the same, serials rose, and nothing is left to write; deleted objects go, and leave no Secret behind unless somebody stripped the finalizer',
   async () => {
     await fc.assert(
-      fc.asyncProperty(...history(act), async (...told) => {
+      fc.asyncProperty(fc.oneof(history(act), history(decentAct)), async (told) => {
         const world = await live(...told);
         expectTruthful(world);
         expectHeld(world);
         expectSecretsTruthful(world);
         expectSerialsRise(world);
         await expectNothingToWrite(world);
+        await expectNothingLeft(world, !told[0].some(isStripping));
       }),
       { numRuns: 200 },
     );
@@ -248,25 +260,6 @@ it(
             `${record.key} 1 Issued`,
           );
         }
-      }),
-      { numRuns: 200 },
-    );
-  },
-  limit,
-);
-
-it(
-  'whatever happens, deleted objects go, and leave no Secret behind unless somebody stripped the finalizer',
-  async () => {
-    const decent = act.filter(([label]) => !label.startsWith('strip'));
-    await fc.assert(
-      fc.asyncProperty(...history(decent), async (...told) => {
-        const world = await live(...told);
-        for (const plural of [tokens, keys]) for (const n of names) world.delete(plural, n);
-        await world.runUntilIdle();
-        expect(world.records().map(({ key }) => key)).toEqual([]);
-        const left = world.api.all('secrets').map(({ metadata }) => metadata.labels ?? {});
-        expect(left.filter((labels) => 'management.platform.sh/owner-uid' in labels)).toEqual([]);
       }),
       { numRuns: 200 },
     );

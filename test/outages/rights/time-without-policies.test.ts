@@ -76,18 +76,26 @@ const key = async (spec: object = {}): Promise<Stored> =>
     await vic.create(ownedAccessKeys, { user: 'vic', ttl: 600, key: anyHash(), ...spec }),
   );
 
-const isSeen = async (objects: readonly Stored[]): Promise<boolean> => {
-  const place = { namespace: systemNamespace, name: systemObjects.lease };
-  const { metadata } = await admin.client.get<Lease>(leases, place);
-  const seen = parsePoliciesSeen(metadata.annotations?.[annotations.policiesSeen]);
-  if (seen?.digest !== (await readPolicies(admin.client)).digest) return false;
-  const stored = await concurrently(objects, async (object) => await admin.get(object));
-  return stored.every((object) => !isNewerVersion(object.metadata.resourceVersion, seen.until));
-};
-
 /** Until the Lease says that its holder has seen all of this: otherwise the next one may refuse it for being new. */
-const untilSeen = async (objects: readonly Stored[]): Promise<void> =>
-  void (await until('the Lease says so', async () => await isSeen(objects), slow));
+async function untilSeen(objects: readonly Stored[]): Promise<void> {
+  const place = { namespace: systemNamespace, name: systemObjects.lease };
+  let tooOld: string | undefined;
+  const isSeen = async () => {
+    const { metadata } = await admin.client.get<Lease>(leases, place);
+    const says = metadata.annotations?.[annotations.policiesSeen];
+    // The Lease says another thing every few seconds; objects only get newer meanwhile.
+    if (says === tooOld) return false;
+    const seen = parsePoliciesSeen(says);
+    if (seen === undefined) return false;
+    const stored = await concurrently(objects, async (object) => await admin.get(object));
+    if (stored.some((object) => isNewerVersion(object.metadata.resourceVersion, seen.until))) {
+      tooOld = says;
+      return false;
+    }
+    return seen.digest === (await readPolicies(admin.client)).digest;
+  };
+  await until('the Lease says so', isSeen, slow);
+}
 
 interface OperatorState {
   readonly before: () => Promise<void>;
