@@ -12,9 +12,9 @@ const unit: TestProjectInlineConfiguration = {
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/{component,builders,fakes}/**/*.test.ts'],
     // Many of them wait for a time limit of their own: with a worker for each core, the cores are idle half of the time.
     maxWorkers: 2 * availableParallelism(),
-    // Nothing is judged by these: they end a test that hangs, and a busy machine is ten times slower than an idle one.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Nothing is judged by these: they end a test that hangs. A busy machine is ten times slower than an idle one, and two workers share a core.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     sequence: { groupOrder: 0 },
   },
 };
