@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../../api/names.ts';
-import { credentialResources, virtualClusterInstances } from '../../api/resources.ts';
+import { credentialLocks, credentialResources, virtualClusterInstances } from '../../api/resources.ts';
 import { apiPrefix } from '../../scope/request-path.ts';
 import { resourceMetadataPath } from '../endpoints/resource-metadata.ts';
 import { leaveRest } from '../server/error-answer.ts';
@@ -51,12 +51,13 @@ const { OwnedAccessKey, DirectClusterEndpointToken, VirtualClusterInstanceKubeCo
 const ofCluster = [OwnedAccessKey, DirectClusterEndpointToken].map(({ plural }) => plural).join('|');
 const management = `${apiPrefix}/management/apis/${apiVersion}`;
 
-/** Requests of a page about one's own credentials. No path of a target is among them. */
+/** Requests of a page about one's own credentials, and what administrators see. No path of a target is among them. */
 const paths: readonly (readonly [form: RegExp, methods: readonly string[]])[] = [
   [/^\/oauth\/token$/, ['POST']],
   [exactly(resourceMetadataPath), ['GET']],
   [exactly(`${management}/selves`), ['POST']],
   [exactly(`${management}/(?:${ofCluster})`), ['GET', 'POST']],
+  [exactly(`${management}/${credentialLocks.plural}`), ['GET']],
   [exactly(`${management}/(?:${ofCluster})/${name}`), ['GET', 'PATCH', 'DELETE']],
   [exactly(`${management}/${VirtualClusterInstanceKubeConfig.plural}`), ['GET']],
   [

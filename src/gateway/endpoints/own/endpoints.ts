@@ -9,6 +9,7 @@ import { patchOwn, replaceOwn } from './change.ts';
 import { createOwn } from './create.ts';
 import { deleteAllOwn, deleteOwn } from './delete.ts';
 import { getOwn, listOwn } from './list.ts';
+import { asksForEveryone, listEveryone } from './list-everyone.ts';
 import { isDryRun, notFound, type OwnRequest } from './request.ts';
 import { withoutCredentials } from './secrets.ts';
 import { withSchemaHint } from './spec-warnings.ts';
@@ -59,7 +60,8 @@ const answering =
     const request = toOwnRequest(endpointRequest, served);
     try {
       checkPath(request);
-      sendReply(request, withSchemaHint(await operation(request)));
+      const answer = asksForEveryone(request) ? listEveryone : operation;
+      sendReply(request, withSchemaHint(await answer(request)));
     } catch (error) {
       answerFailure(request, error as Error);
     }
@@ -71,6 +73,7 @@ const watching =
     const request = toOwnRequest(endpointRequest, served);
     try {
       checkPath(request);
+      asksForEveryone(request);
       await watchOwn(request);
     } catch (error) {
       // Clients watch again from where they got to.
