@@ -434,7 +434,7 @@ export const errorCatalogue = {
   },
   ERR_ENDPOINT_TARGET: {
     message: 'this direct endpoint serves the cluster {cluster} and the spaces in it',
-    fix: 'Send other requests to the platform. `latchkey kubeconfig --direct` writes the address of the endpoint for its cluster alone.',
+    fix: 'Send other requests to the platform.',
     httpStatus: 404,
   },
   ERR_ENDPOINT_CREDENTIAL: {

@@ -15,6 +15,8 @@ export interface GatewayOptions {
   readonly name?: string;
   /** Settings, added to those that make it run here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: the gateway itself. */
+  readonly command?: 'gateway' | 'direct-endpoint';
   /** With the credentials of its account. Default: one for this control plane. */
   readonly kubeconfig?: string;
   /** Default: one for 127.0.0.1 and localhost, of an authority of its own. */
@@ -48,9 +50,10 @@ export class RunningGateway {
   static async start(
     plane: ControlPlaneAccess,
     guard: Guard,
-    { name = 'gateway', env = {}, kubeconfig, certificate: served = newCertificate() }: GatewayOptions = {},
+    options: GatewayOptions = {},
   ): Promise<RunningGateway> {
-    const { certificate, key, ca } = served;
+    const { name = 'gateway', command = 'gateway', env = {}, kubeconfig } = options;
+    const { certificate, key, ca } = options.certificate ?? newCertificate();
     const [certFile, keyFile] = [`${name}.crt`, `${name}.key`].map((file) => path.join(guard.folder, file));
     await writeFile(certFile ?? '', certificate);
     await writeFile(keyFile ?? '', key, { mode: 0o600 });
@@ -58,10 +61,10 @@ export class RunningGateway {
     const process = await guard.run({
       name,
       command: globalThis.process.execPath,
-      args: [program.file, 'gateway'],
+      args: [program.file, command],
       env: {
         ...program.env,
-        NODE_OPTIONS: shippedNodeOptions('gateway'),
+        NODE_OPTIONS: shippedNodeOptions(command),
         KUBECONFIG: kubeconfig ?? (await accountKubeconfig(plane, 'latchkey-gateway')),
         LATCHKEY_BASE_URL: baseURL,
         LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:0',

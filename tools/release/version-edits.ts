@@ -18,6 +18,7 @@ const places: readonly Place[] = [
   { file: 'src/version.ts', texts: ["version = 'VERSION';"] },
   { file: 'config/operator/kustomization.yaml', texts: ['newTag: VERSION\n'] },
   { file: 'config/gateway/kustomization.yaml', texts: ['newTag: VERSION\n'] },
+  { file: 'config/direct-endpoint/kustomization.yaml', texts: ['newTag: VERSION\n'] },
   { file: 'Dockerfile', texts: ['org.opencontainers.image.version="VERSION"'] },
   { file: 'docs/guide/install.md', texts: ['latchkey:VERSION .`', 'newTag: VERSION\n'] },
   {

@@ -74,6 +74,8 @@ export class SpaceRights {
   }
 
   async ask(identity: Identity, entry: AccessQuestion): Promise<void> {
+    // No one waits for a time-out of which the end is known.
+    if (this.#isAway()) throw new Error('the platform is away');
     await this.#options.permissions.ask(identity, entry);
   }
 

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { impersonatorRules } from './impersonator-role.ts';
 
 const sessionWith = (version: unknown) => ({
@@ -42,6 +44,15 @@ describe('impersonatorRules', () => {
       const named = rules.flatMap(({ resources }) => (resources ?? []) as string[]);
       expect(named.filter((resource) => resource !== '*')).toEqual(['users', 'groups', ...ours]);
     }
+  });
+
+  it.each([
+    ['36', 'config/direct-endpoint/role.yaml'],
+    ['35', 'config/direct-endpoint-older/role.yaml'],
+  ])('gives as much in 1.%s as %s gives a direct endpoint', async (minor, file) => {
+    const roles = parseAllDocuments(readFileSync(file, 'utf8')).map((each) => each.toJS());
+    const { rules } = roles.find(({ kind }) => kind === 'ClusterRole');
+    expect(rules).toEqual(await impersonatorRules(sessionWith({ major: '1', minor })));
   });
 
   it.each([

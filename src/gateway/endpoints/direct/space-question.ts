@@ -1,5 +1,5 @@
 import { version } from '../../../api/names.ts';
-import { spaceInstances } from '../../../api/resources.ts';
+import { clusters, spaceInstances } from '../../../api/resources.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { spacesOfCluster } from './spaces-of-cluster.ts';
@@ -42,6 +42,10 @@ async function mayUse(
   const project = targetRecords.findProject(namespace);
   if (verdict === undefined || project === undefined) return false;
   if (!spacesOfCluster(targetRecords, cluster).has(`${project}/${name}`)) return false;
-  const entry = { verb: 'use', resource: spaceInstances.plural, namespace, name };
-  return await followingPermissions.isAllowed(verdict.identity, entry);
+  const ofCluster = { verb: 'use', resource: clusters.plural, namespace: '', name: cluster.name };
+  const ofSpace = { verb: 'use', resource: spaceInstances.plural, namespace, name };
+  const { identity } = verdict;
+  // The stream names no token whose user may not use the cluster.
+  if (!(await followingPermissions.isAllowed(identity, ofCluster))) return false;
+  return await followingPermissions.isAllowed(identity, ofSpace);
 }

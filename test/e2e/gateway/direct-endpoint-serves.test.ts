@@ -1,0 +1,214 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
+import { Kubectl } from '../../../lab/operator/kubectl.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { until } from '../../../lab/operator/until.ts';
+import { apiVersion, directEndpoint, group } from '../../../src/api/names.ts';
+import { secrets } from '../../../src/api/resources.ts';
+import { directWorld } from './direct-world.ts';
+import { servedDirectly } from './served-directly.ts';
+import { sessionRights } from './session-world.ts';
+
+const direct = await directWorld();
+const { world, inside, cluster, project, space } = direct;
+const { admin, gateway, guard } = world;
+const served = await servedDirectly(direct);
+const endpoint = await served.start();
+const own = `/kubernetes/cluster/${cluster}`;
+const pods = '/api/v1/namespaces/default/pods';
+const inSpace = `/kubernetes/project/${project}/space/${space}`;
+
+const answerTo = async (path: string, key: string, at: RunningGateway = endpoint) => {
+  const { statusCode: status, body } = await at.send(path, { key });
+  return { status, text: await body.text() };
+};
+const statusOf = async (path: string, key: string, at: RunningGateway = endpoint): Promise<number> =>
+  (await answerTo(path, key, at)).status;
+const untilStatus = async (status: number, path: string, key: string, at: RunningGateway = endpoint) =>
+  await until(`it answers ${status}`, async () => (await statusOf(path, key, at)) === status);
+
+/** A token of a user who may enter the cluster and work with pods in it. */
+async function worker(spec: object = {}, at: RunningGateway = endpoint) {
+  const user = await direct.user();
+  await giveRight(inside.admin, user, sessionRights);
+  const token = await direct.token(user, spec);
+  await until(
+    'the endpoint knows the token',
+    async () => (await statusOf(`${own}/version`, token.token, at)) !== 401,
+  );
+  return { user, ...token };
+}
+
+describe('a direct endpoint', () => {
+  it('carries requests out as the user of a token, whose rights in the cluster count', async () => {
+    const { token } = await worker();
+    expect(await statusOf(own + pods, token)).toBe(200);
+    expect((await answerTo(`${own}/api/v1/secrets`, token)).text).toMatch(/cannot list resource .*secrets/);
+  });
+
+  it('knows its cluster without the name as well', async () => {
+    const { token } = await worker();
+    expect(await statusOf(`/kubernetes/cluster${pods}`, token)).toBe(200);
+    expect(await statusOf('/kubernetes/cluster/version', token)).toBe(200);
+  });
+
+  it('judges the scope of the token and of the keys above it', async () => {
+    const rules = [{ verbs: ['get'], resources: [{ apiGroup: '', resources: ['pods'] }], cluster }];
+    const { token } = await worker({ scope: { rules } });
+    expect(await answerTo(own + pods, token)).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('scope'),
+    });
+    expect(await statusOf(`${own}${pods}/none`, token)).toBe(404);
+  });
+
+  it.each([
+    ['the platform', '/kubernetes/management/version'],
+    ['another cluster', '/kubernetes/cluster/other/version'],
+    ['a virtual cluster', '/kubernetes/project/red/virtualcluster/a/version'],
+  ])('serves nothing of %s', async (_, path) => {
+    const { token } = await worker();
+    expect(await answerTo(path, token)).toMatchObject({
+      status: 404,
+      text: expect.stringContaining(`this direct endpoint serves the cluster ${cluster}`),
+    });
+  });
+
+  it('accepts no key, neither that of its agent nor one above a token', async () => {
+    for (const key of [direct.agent.key, (await world.holder({ user: await direct.user() })).key])
+      expect(await answerTo(`${own}/version`, key)).toMatchObject({
+        status: 401,
+        text: expect.stringContaining('does not accept the credential'),
+      });
+  });
+
+  it('takes no token of a user who may not use the cluster', async () => {
+    const { token } = await direct.token(world.name('stranger'));
+    const { token: later } = await worker();
+    expect(await statusOf(`${own}/version`, later)).toBe(200);
+    expect(await statusOf(`${own}/version`, token)).toBe(401);
+  });
+
+  it('lets users into a space who may use that space too, and into its namespace alone', async () => {
+    const { token, user } = await worker();
+    expect(await answerTo(inSpace + pods, token)).toMatchObject({
+      status: 403,
+      text: expect.stringContaining(`needs the verb`),
+    });
+    await giveRight(admin, user, {
+      ...{ apiGroups: [group], resources: ['spaceinstances'], verbs: ['use'], resourceNames: [space] },
+    });
+    await untilStatus(200, inSpace + pods, token);
+    expect(await statusOf(`${inSpace}/api/v1/namespaces/kube-system/pods`, token)).toBe(403);
+    expect(await statusOf(`/kubernetes/project/${project}/space/other${pods}`, token)).toBe(403);
+  });
+
+  it('asks as its agent, who learns of no other token and no other space', async () => {
+    const { user, hash } = await worker();
+    const stranger = await direct.token(world.name('stranger'));
+    const namespace = `p-${project}`;
+    const ask = async (query: Record<string, string>) => {
+      const search = new URLSearchParams({ hash, namespace, space, ...query });
+      const path = `/kubernetes/management/apis/${apiVersion}/clusters/${cluster}/livecredentials?${search}`;
+      return (await answerTo(path, direct.agent.key, gateway)).text;
+    };
+    expect(await ask({})).toBe('{"allowed":false}');
+    for (const name of [user, String(stranger.object.status.subject)])
+      await giveRight(admin, name, {
+        ...{ apiGroups: [group], resources: ['spaceinstances'], verbs: ['use'] },
+      });
+    await until('the right counts', async () => (await ask({})) === '{"allowed":true}');
+    for (const query of [{ hash: stranger.hash }, { space: 'other' }, { namespace: 'default' }, { hash: '' }])
+      expect(await ask(query)).toBe('{"allowed":false}');
+  });
+
+  it('ends a token within a second of its deletion, and cuts the watch that is open with it', async () => {
+    const times: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const { object, token } = await worker();
+      const { body } = await endpoint.send(`${own}${pods}?watch=true`, { key: token });
+      const cut = body.text().catch(() => 'cut');
+      await admin.delete(object);
+      const began = performance.now();
+      expect(await cut).toBe('cut');
+      times.push(performance.now() - began);
+      expect(await statusOf(`${own}/version`, token)).toBe(401);
+    }
+    expect(Math.min(...times)).toBeLessThan(1_000);
+  });
+
+  it('opens a shell, and ends it with the token', async () => {
+    const kubelet = await startKubelet(guard, inside.plane);
+    const pod = await makePod(inside.admin, kubelet);
+    const { object, token } = await worker();
+    const kubectl = new Kubectl(world, await endpoint.kubeconfig(token, `cluster/${cluster}`));
+    const command = ['sh', '-c', 'while echo running; do sleep 0.05; done'];
+    const shell = await kubectl.begin(['exec', pod, '--', ...command]);
+    await shell.until('output', (lines) => lines.includes('running'));
+    await admin.delete(object);
+    await until('the end of the command', async () => (await kubelet.ended()).length > 0, {
+      timeoutMs: 10_000,
+    });
+  });
+});
+
+describe('while the platform is away', () => {
+  /** The platform answers nothing at all, as behind a network that lost it. */
+  const stop = () => process.kill(gateway.process.pid, 'SIGSTOP');
+  const resume = () => process.kill(gateway.process.pid, 'SIGCONT');
+  afterAll(resume);
+
+  it('goes on, also after a restart, until its limit; no revocation reaches it before the platform answers again', async () => {
+    const { object, token, user } = await worker();
+    await giveRight(admin, user, {
+      ...{ apiGroups: [group], resources: ['spaceinstances'], verbs: ['use'], resourceNames: [space] },
+    });
+    await untilStatus(200, inSpace + pods, token);
+    const limited = await served.start({ env: { LATCHKEY_ENDPOINT_OUTAGE: '10s' } });
+    await untilStatus(200, `${own}/version`, token, limited);
+    const keptBefore = await kept();
+    // A process writes once it has all, and then not before a minute is over.
+    const writer = await served.start();
+    await until('the set is kept', async () => (await kept()) !== keptBefore);
+    await writer.end();
+    stop();
+    await admin.delete(object);
+    const restarted = await served.start();
+    for (const at of [endpoint, restarted]) {
+      expect(await statusOf(own + pods, token, at)).toBe(200);
+      expect((await at.health('/readyz')).status).toBe(200);
+    }
+    expect(await statusOf(inSpace + pods, token)).toBe(200);
+    await until('the limit is over', async () => (await statusOf(`${own}/version`, token, limited)) === 503, {
+      timeoutMs: 30_000,
+    });
+    expect((await limited.health('/readyz')).status).not.toBe(200);
+    expect(await restarted.log()).toContain('the set of an earlier process counts');
+    resume();
+    for (const at of [endpoint, restarted, limited]) await untilStatus(401, `${own}/version`, token, at);
+  });
+
+  it('the end of its agent is such an outage for an endpoint', async () => {
+    const { object, key } = await world.holder({
+      ...{ user: String(direct.agent.object.spec.user) },
+      scope: { roles: [{ role: 'agent' }], clusters: [{ cluster }] },
+    });
+    const { token } = await worker();
+    const limited = await served.start({ key, env: { LATCHKEY_ENDPOINT_OUTAGE: '8s' } });
+    await untilStatus(200, `${own}/version`, token, limited);
+    await admin.delete(object);
+    expect(await statusOf(`${own}/version`, token, limited)).toBe(200);
+    await until('the limit is over', async () => (await statusOf(`${own}/version`, token, limited)) === 503, {
+      timeoutMs: 30_000,
+    });
+    expect(await limited.log()).toContain('the platform refuses the agent');
+    expect(await statusOf(`${own}/version`, token)).toBe(200);
+  });
+
+  async function kept(): Promise<string> {
+    const { namespace, keptSet: name } = directEndpoint;
+    const secret = await inside.admin.client.get(secrets, { namespace, name });
+    return secret.metadata.resourceVersion;
+  }
+});
