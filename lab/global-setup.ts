@@ -3,6 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { buildBundle } from '../tools/bundle/build-bundle.ts';
 import { endWithNpm } from './controlplane/end-with-npm.ts';
 import { Guard } from './controlplane/guard.ts';
+import { sharedProgramsVariable } from './go/build-program.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,6 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   endWithNpm();
   Object.assign(process.env, { ...goMemory, ...process.env });
   const guard = await Guard.start('bundle');
+  process.env[sharedProgramsVariable] = guard.folder;
   const bundle = path.join(guard.folder, 'latchkey.mjs');
   await buildBundle(bundle);
   project.provide('bundle', bundle);

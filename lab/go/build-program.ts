@@ -1,6 +1,11 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Guard } from '../controlplane/guard.ts';
+import { withLock } from '../controlplane/binaries/lock.ts';
+import { Guard } from '../controlplane/guard.ts';
 import { buildFlags, buildSettings } from './build-settings.ts';
 
 const run = promisify(execFile);
@@ -19,14 +24,45 @@ const argumentsFor = (program: string, name = '.'): readonly string[] => [
   ...['build', ...buildFlags, '-ldflags=-s -w', '-o', program, name],
 ];
 
+/** The environment variable that names the folder in which the tests of a run share what they have built. */
+export const sharedProgramsVariable = 'GO_PROGRAMS_OF_RUN';
+
 /**
- * Builds the Go program in `source` with the machine's `go`; Go's own cache makes that a matter of a second after the first time.
+ * Builds the Go program in `source` with the machine's `go`; Go's own cache makes that a matter of a second after the first time. Of tests
+ * the first that asks builds it, for the linker takes seconds, and the others get the same file.
  * @returns false when there is no command `go`. @throws Error when the build fails, or takes longer than `timeoutMs`.
  */
-export async function buildGoProgram(
+export async function buildGoProgram(source: string, program: string, build: GoBuild = {}): Promise<boolean> {
+  const folder = process.env[sharedProgramsVariable];
+  if (folder === undefined) return await compile(source, program, build);
+  const key = createHash('sha256').update(JSON.stringify([source, build.package]));
+  const shared = path.join(folder, `go-${key.digest('hex')}`);
+  if (!existsSync(shared) && !(await compileOnce(source, shared, build))) return false;
+  await rm(program, { force: true });
+  await link(shared, program);
+  return true;
+}
+
+async function compileOnce(source: string, shared: string, build: GoBuild): Promise<boolean> {
+  const guard = await Guard.start('go-program');
+  const isDone = async () => existsSync(shared);
+  try {
+    const lock = { file: `${shared}.lock`, guard, report: () => undefined };
+    await withLock(lock, isDone, async () => {
+      const unfinished = path.join(guard.folder, 'program');
+      // Shows the whole program or nothing.
+      if (await compile(source, unfinished, build)) await rename(unfinished, shared);
+    });
+    return await isDone();
+  } finally {
+    await guard.stop();
+  }
+}
+
+async function compile(
   source: string,
   program: string,
-  { timeoutMs = standardTimeoutMs, package: name = '.' }: GoBuild = {},
+  { timeoutMs = standardTimeoutMs, package: name = '.' }: GoBuild,
 ): Promise<boolean> {
   try {
     const env = { ...process.env, ...buildSettings };

@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { until } from '../../../lab/operator/until.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 /** Below the time limit of the tests. */
 const patiently = { timeoutMs: 240_000, everyMs: 100 };
+
+/** Of all demos of a run: each starts dozens of programs from the sources. */
+const compileCache = (): string => path.join(path.dirname(inject('bundle')), 'compile-cache-of-demos');
 
 /** `npm run demo` as people start it. What it leaves or runs is recognised by its own folder for temporary files. */
 export class RunningDemo {
@@ -21,7 +24,7 @@ export class RunningDemo {
   start(...args: string[]): Promise<number | null> {
     const npm = spawn('npm', ['run', 'demo', '--', ...args], {
       cwd: root,
-      env: { ...process.env, TMPDIR: this.folder },
+      env: { ...process.env, TMPDIR: this.folder, NODE_COMPILE_CACHE: compileCache() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#npm = npm;
