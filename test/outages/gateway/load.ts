@@ -9,11 +9,13 @@ export class Load {
   sent = 0;
   readonly #send: () => Promise<unknown>;
   readonly #running: Promise<void>[];
+  readonly #paceMs: number;
   #stopped = false;
 
   /** @param send resolves with 200 or 201 when all is well, and else with what is wrong, or rejects. */
-  constructor(send: () => Promise<unknown>, senders = 4) {
+  constructor(send: () => Promise<unknown>, senders = 4, pace = paceMs) {
     this.#send = send;
+    this.#paceMs = pace;
     this.#running = Array.from({ length: senders }, async () => await this.#run());
   }
 
@@ -27,7 +29,7 @@ export class Load {
       this.sent += 1;
       const status = await this.#send().catch((error: unknown) => error);
       if (status !== 200 && status !== 201) this.failed.push(status);
-      await delay(paceMs);
+      await delay(this.#paceMs);
     }
   }
 }

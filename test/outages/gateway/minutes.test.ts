@@ -53,6 +53,9 @@ async function endableToken(way: ControlPlaneAccess = plane) {
   return { kubeconfig, end };
 }
 
+/** The first request after a token has ended meets that, however many there are, and they go on for a minute. */
+const paceMs = 150;
+
 /** A gateway with a credential file that can be replaced, and requests that go through it. */
 async function gatewayUnderLoad() {
   const first = await endableToken();
@@ -78,9 +81,9 @@ async function gatewayUnderLoad() {
   return {
     replace,
     endFirst: first.end,
-    reads: () => new Load(async () => await status(`${maps}?limit=1`)),
+    reads: () => new Load(async () => await status(`${maps}?limit=1`), 4, paceMs),
     writes: () =>
-      new Load(async () => await status(`${maps}?dryRun=All`, { method: 'POST', headers, body }), 2),
+      new Load(async () => await status(`${maps}?dryRun=All`, { method: 'POST', headers, body }), 2, paceMs),
   };
 }
 
