@@ -73,6 +73,8 @@ export const annotations = {
   reason: `${group}/reason`,
   expires: `${group}/expires`,
   fingerprint: `${group}/fingerprint`,
+  /** On the same Secret, where `spec.secretRef.template` adds to it: SHA-256 of that template. */
+  template: `${group}/template`,
 } as const;
 
 export const labels = {

@@ -12,6 +12,7 @@ import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
 import type { CredentialKind, CredentialRecord, LiveRecord, Slots } from './record.ts';
 import { parseChangedBy } from './requester.ts';
+import { parseSecretTemplate } from './secret-template.ts';
 import { shared } from './shared-values.ts';
 
 /**
@@ -27,6 +28,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   return {
     ...(live as Slots<LiveRecord>),
     secretRef: parseSecretRef(spec['secretRef']),
+    secretTemplate: shared.json(parseSecretTemplate(spec['secretRef'])),
     status: toConfirmation(status, live.status),
     generation: asCount(metadata['generation']) ?? 0,
     finalizers: shared.json(asTexts(metadata['finalizers'])),

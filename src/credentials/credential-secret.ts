@@ -4,6 +4,7 @@ import { asObject, asText, defined, type JsonObject } from '../api/json.ts';
 import { annotations, apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialRecord } from './record.ts';
+import { renderEntries, templateDigest } from './secret-template.ts';
 
 /** Where the credential of an object goes. */
 export interface SecretLocation {
@@ -71,13 +72,15 @@ export interface SecretContent {
 
 /**
  * The Secret of one credential. It is labelled with the UID and serial that it belongs to, so that after a crash it is recognised, and
- * owned by the object, so that it goes with it. Nothing of the object's own labels and annotations is copied.
+ * owned by the object, so that it goes with it. Nothing of the object's own labels and annotations is copied. What the template says
+ * comes first, so that nothing in it can take the place of what the operator knows the Secret by.
  */
 export function renderCredentialSecret(
   record: CredentialRecord,
   location: SecretLocation,
   { serial, credential, state }: SecretContent,
 ) {
+  const template = record.secretTemplate;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -85,14 +88,19 @@ export function renderCredentialSecret(
     metadata: {
       name: location.name,
       namespace: location.namespace,
-      labels: labelsOf(record, serial),
+      labels: { ...template?.labels, ...labelsOf(record, serial) },
       annotations: {
+        ...template?.annotations,
         ...(!isLabelValue(record.name) && { [labelNames.ownerName]: record.name }),
+        ...(template && { [annotations.template]: templateDigest(template) }),
         ...stateAnnotations(state),
       },
       ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
     },
-    data: { [location.entry]: Buffer.from(credential).toString('base64') },
+    data: {
+      ...(template && renderEntries(template, credential)),
+      [location.entry]: Buffer.from(credential).toString('base64'),
+    },
   };
 }
 
@@ -127,6 +135,30 @@ export function recogniseCredentialSecret(
     ...(content !== undefined && { credentialHash: credentialHash(content) }),
   };
 }
+
+/** Whether a Secret looks as the template of its object says. */
+export function followsTemplate(
+  secret: unknown,
+  record: CredentialRecord,
+  { entry }: SecretLocation,
+): boolean {
+  const { metadata, data: rawData } = asObject(secret);
+  const [{ labels, annotations: notes }, data] = [asObject(metadata), asObject(rawData)];
+  const template = record.secretTemplate;
+  if (template === undefined) return !(annotations.template in asObject(notes));
+  const credential = decodeEntry(data, entry) ?? '';
+  return (
+    holdsAll(asObject(labels), template.labels) &&
+    holdsAll(asObject(notes), {
+      ...template.annotations,
+      [annotations.template]: templateDigest(template),
+    }) &&
+    holdsAll(data, renderEntries(template, credential))
+  );
+}
+
+const holdsAll = (present: JsonObject, wanted: Readonly<Record<string, string>>): boolean =>
+  Object.entries(wanted).every(([name, value]) => Object.hasOwn(present, name) && present[name] === value);
 
 /** The credential in a Secret's data. */
 export function decodeEntry(data: JsonObject, entry: string): string | undefined {

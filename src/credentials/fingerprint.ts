@@ -84,5 +84,7 @@ function keyHash(value: unknown): string | undefined {
 
 function reference(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value ?? undefined;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, text(member)]));
+  // A template says how the Secret looks, and nothing of the credential in it.
+  const members = Object.entries(value).filter(([name]) => name !== 'template');
+  return Object.fromEntries(members.map(([name, member]) => [name, text(member)]));
 }

@@ -3,6 +3,7 @@ import type { CredentialKind } from '../api/credential-kinds.ts';
 import type { Problem } from '../api/reasons.ts';
 import type { Identity } from './identity.ts';
 import type { SpecKey } from './keys/spec-key.ts';
+import type { SecretTemplate } from './secret-template.ts';
 
 /** The confirmation in `status`, as verifiers need it; absent fields were never confirmed. Instants are epoch milliseconds. */
 export interface LiveConfirmation {
@@ -171,6 +172,8 @@ export interface LiveRecord {
 export interface CredentialRecord extends LiveRecord {
   readonly generation: number;
   readonly finalizers: readonly string[];
+  /** How the Secret is to look besides the credential; absent: nothing is asked for. */
+  readonly secretTemplate?: SecretTemplate;
   /** Who last changed what the policies judge; absent: no one since the creation. */
   readonly changedBy?: Requester;
   /** True when a limited credential made the last of these changes and went beyond its limits. */

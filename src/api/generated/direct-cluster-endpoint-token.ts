@@ -68,6 +68,33 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
    * Key within the Secret. Defaults to `token`.
    */
   key?: string;
+  template?: DirectClusterEndpointTokenSpecSecretRefTemplate;
+}
+/**
+ * Labels, annotations and further entries of the Secret. A change changes the Secret in place and keeps the credential.
+ */
+export interface DirectClusterEndpointTokenSpecSecretRefTemplate {
+  labels?: DirectClusterEndpointTokenSpecSecretRefTemplateLabels;
+  annotations?: DirectClusterEndpointTokenSpecSecretRefTemplateAnnotations;
+  entries?: DirectClusterEndpointTokenSpecSecretRefTemplateEntries;
+}
+/**
+ * Labels of the Secret. Names of Latchkey and of tools that keep an inventory of what they applied are refused.
+ */
+export interface DirectClusterEndpointTokenSpecSecretRefTemplateLabels {
+  [k: string]: string;
+}
+/**
+ * Annotations of the Secret, at most 16 KiB in all. The same names are refused as in labels. They never hold the credential.
+ */
+export interface DirectClusterEndpointTokenSpecSecretRefTemplateAnnotations {
+  [k: string]: string;
+}
+/**
+ * Further data of the Secret by name, as text in which `$(credential)` stands for the credential; at most 16 KiB in all. Everyone who may read this object reads this text.
+ */
+export interface DirectClusterEndpointTokenSpecSecretRefTemplateEntries {
+  [k: string]: string;
 }
 /**
  * The token, with confirmations and observations of the operator. No one else may write them.

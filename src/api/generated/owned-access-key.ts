@@ -202,6 +202,33 @@ export interface OwnedAccessKeySpecSecretRef {
    * Key within the Secret. Defaults to `key`.
    */
   key?: string;
+  template?: OwnedAccessKeySpecSecretRefTemplate;
+}
+/**
+ * Labels, annotations and further entries of the Secret. A change changes the Secret in place and keeps the credential.
+ */
+export interface OwnedAccessKeySpecSecretRefTemplate {
+  labels?: OwnedAccessKeySpecSecretRefTemplateLabels;
+  annotations?: OwnedAccessKeySpecSecretRefTemplateAnnotations;
+  entries?: OwnedAccessKeySpecSecretRefTemplateEntries;
+}
+/**
+ * Labels of the Secret. Names of Latchkey and of tools that keep an inventory of what they applied are refused.
+ */
+export interface OwnedAccessKeySpecSecretRefTemplateLabels {
+  [k: string]: string;
+}
+/**
+ * Annotations of the Secret, at most 16 KiB in all. The same names are refused as in labels. They never hold the credential.
+ */
+export interface OwnedAccessKeySpecSecretRefTemplateAnnotations {
+  [k: string]: string;
+}
+/**
+ * Further data of the Secret by name, as text in which `$(credential)` stands for the credential; at most 16 KiB in all. Everyone who may read this object reads this text.
+ */
+export interface OwnedAccessKeySpecSecretRefTemplateEntries {
+  [k: string]: string;
 }
 /**
  * Tokens of other issuers that become short-lived children of this key, at `POST <base URL>/oauth/token`. Without key and secretRef, this key itself has no secret then.

@@ -118,7 +118,7 @@ export class CredentialReconciler<I extends DecisionInput, S extends { readonly 
       const present = stores.secret(key);
       if (present === undefined || !isUnread(record, present)) return;
       if (tries === maxReads) throw new RangeError('the Secret of spec.secretRef changes all the time');
-      const read = await secrets.read(present);
+      const read = await secrets.read(present, record);
       if (read !== undefined) stores.rememberContent(read);
     }
   }

@@ -4,6 +4,7 @@ import {
   type CredentialKind,
   credentialKinds,
 } from '../../api/credential-kinds.ts';
+import { defined } from '../../api/json.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store, type StoreIndex } from '../../kube/cache/store.ts';
@@ -80,10 +81,11 @@ export class CredentialStores {
   }
 
   /** The Secret was read. What the watch has brought since is another one. */
-  rememberContent({ key, uid, resourceVersion, hashes = noEntries }: SecretRecord): void {
+  rememberContent({ key, uid, resourceVersion, hashes = noEntries, ...read }: SecretRecord): void {
     const known = this.writtenSecrets.get(key);
     if (known?.uid !== uid || isNewerVersion(known.resourceVersion, resourceVersion)) return;
-    this.#contents.set(known, { ...known, hashes });
+    const { followsTemplate } = read;
+    this.#contents.set(known, { ...known, hashes, ...defined({ followsTemplate }) });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { apiVersion, labels, purposes } from '../../api/names.ts';
-import { secretLocation, stateTextOf } from '../../credentials/credential-secret.ts';
+import { defined } from '../../api/json.ts';
+import { annotations, apiVersion, labels, purposes } from '../../api/names.ts';
+import { followsTemplate, secretLocation, stateTextOf } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -17,6 +18,10 @@ export interface SecretRecord extends StoredRecord {
   readonly hashes?: ReadonlyMap<string, string>;
   /** The state of its credential, in one text; empty where an earlier release wrote it. */
   readonly state: string;
+  /** The digest of the template that it was written by; absent without one. */
+  readonly template?: string;
+  /** False when someone has changed what the template says. Absent: no one has read it yet. */
+  readonly followsTemplate?: boolean;
   readonly deleting: boolean;
 }
 
@@ -29,9 +34,15 @@ interface Secret extends KubeObject {
  * a person who may only label must not make the operator delete. An owner reference gives the Secret to the garbage
  * collector of Kubernetes anyway.
  */
-export function toSecretRecord(object: KubeObject): SecretRecord | undefined {
+export function toSecretRecord(object: KubeObject, owner?: CredentialRecord): SecretRecord | undefined {
   const record = toSecretMetadata(object);
-  return record && { ...record, hashes: hashesOf(object as Secret) };
+  if (record === undefined) return undefined;
+  const location = owner && secretLocation(owner);
+  return {
+    ...record,
+    hashes: hashesOf(object as Secret),
+    ...(location && { followsTemplate: followsTemplate(object, owner, location) }),
+  };
 }
 
 /** The same of an object of which only the metadata is there. */
@@ -61,12 +72,13 @@ export function toSecretMetadata(object: KubeObject): SecretRecord | undefined {
     serial: Number(marks[labels.serial] ?? 0),
     purpose: marks[labels.purpose] ?? purposes.credential,
     state: stateTextOf(notes),
+    ...defined({ template: notes[annotations.template] }),
     deleting: object.metadata.deletionTimestamp !== undefined,
   };
 }
 
-/** Of a login Secret; every other one has a single entry. */
-const maxEntries = 4;
+/** More than a credential with all entries of its template, and more than a login Secret has. */
+const maxEntries = 16;
 
 function hashesOf({ data = {} }: Secret): ReadonlyMap<string, string> {
   const entries = Object.entries(data);

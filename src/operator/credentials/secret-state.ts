@@ -2,6 +2,7 @@ import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type SecretState, stateText } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { templateDigest } from '../../credentials/secret-template.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import type { SecretRecord } from './secret-record.ts';
 
@@ -9,6 +10,8 @@ import type { SecretRecord } from './secret-record.ts';
 export interface SecretUpdate {
   readonly secret: SecretRecord;
   readonly state: SecretState;
+  /** SHA-256, hexadecimal, of the confirmed credential: what else stands in the Secret is no one's to copy into other entries. */
+  readonly contentHash?: string;
 }
 
 /** The same as the status says, for those who read the Secret alone. */
@@ -17,7 +20,7 @@ export function secretState({ ready, confirmation }: DesiredStatus): SecretState
   return { reason: ready.reason, ...defined({ expires, fingerprint }) };
 }
 
-/** Of the Secret that stays where the spec names it; undefined where it says so already. */
+/** Of the Secret that stays where the spec names it; undefined where it says so already, and looks as its template says. */
 export function secretUpdate(
   { record, secret }: { readonly record: CredentialRecord; readonly secret?: SecretRecord },
   desired: DesiredStatus,
@@ -25,5 +28,12 @@ export function secretUpdate(
   if (secret?.ownerUID !== record.uid || secret.deleting || secret.purpose !== purposes.credential)
     return undefined;
   const state = secretState(desired);
-  return secret.state === stateText(state) ? undefined : { secret, state };
+  if (secret.state === stateText(state) && isByTemplate(record, secret)) return undefined;
+  const { credentialHash, documentHash = credentialHash } = desired.confirmation;
+  return { secret, state, ...defined({ contentHash: documentHash }) };
+}
+
+function isByTemplate({ secretTemplate }: CredentialRecord, secret: SecretRecord): boolean {
+  const digest = secretTemplate && templateDigest(secretTemplate);
+  return secret.template === digest && secret.followsTemplate !== false;
 }

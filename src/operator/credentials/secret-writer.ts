@@ -1,14 +1,18 @@
+import { asObject, type JsonObject } from '../../api/json.ts';
 import { fieldManager, ownNamespaces } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
+  decodeEntry,
   recogniseCredentialSecret,
   renderCredentialSecret,
   type SecretContent,
+  type SecretLocation,
   secretLocation,
   withState,
 } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { maxSecretBytes, renderedBytes } from '../../credentials/secret-template.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import {
@@ -21,6 +25,7 @@ import {
 } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
+import { inPlaceOf } from './secret-of-others.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 
@@ -43,11 +48,12 @@ export class SecretWriter {
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
     if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
+    if (isTooLarge(record, content.credential)) return problem(reasons.secretFailed, tooLarge);
     const secret = renderCredentialSecret(record, location, content);
     const { namespace, name } = location;
     try {
       const created = await this.#client.create(secrets, secret, { namespace, fieldManager });
-      this.#put(created);
+      this.#put(created, record);
       return undefined;
     } catch (error) {
       if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
@@ -56,7 +62,7 @@ export class SecretWriter {
   }
 
   /** Reads a Secret of which only the metadata is known. Resolves with nothing when it is gone. */
-  async read(secret: SecretRecord): Promise<SecretRecord | undefined> {
+  async read(secret: SecretRecord, owner: CredentialRecord): Promise<SecretRecord | undefined> {
     const { namespace, name } = secret;
     const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreNotFound);
     if (present === undefined) {
@@ -65,31 +71,23 @@ export class SecretWriter {
     }
     const { uid, resourceVersion } = present.metadata;
     // Someone may have made it one that is not ours.
-    return toSecretRecord(present) ?? { ...secret, uid, resourceVersion, hashes: new Map() };
+    return toSecretRecord(present, owner) ?? { ...secret, uid, resourceVersion, hashes: new Map() };
   }
 
   /**
-   * Has the Secret say what has become of its credential. Nothing depends on it: what others changed, deleted or guard meanwhile
-   * stays as it is until the next reconcile.
+   * Has the Secret say what has become of its credential, and look as its template says. Nothing depends on it: what others changed,
+   * deleted or guard meanwhile stays as it is until the next reconcile.
    */
-  async annotate(record: CredentialRecord, { secret, state }: SecretUpdate): Promise<void> {
-    const { namespace, name, uid } = secret;
+  async annotate(record: CredentialRecord, update: SecretUpdate): Promise<void> {
+    const { namespace, name, uid } = update.secret;
     const location = secretLocation(record);
-    const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreRefused);
+    const present = await this.#client.get<StoredSecret>(secrets, { namespace, name }).catch(ignoreRefused);
     if (location === undefined || present?.metadata.uid !== uid) return;
-    if (recogniseCredentialSecret(present, record, location).owner === 'other') return;
-    const metadata = {
-      ...present.metadata,
-      annotations: withState(present.metadata.annotations ?? {}, state),
-    };
-    const replacement = this.#client.replace(
-      secrets,
-      { namespace, name },
-      { ...present, metadata },
-      { fieldManager },
-    );
+    const updated = updatedSecret(record, location, present, update);
+    if (updated === undefined) return;
+    const replacement = this.#client.replace(secrets, { namespace, name }, updated, { fieldManager });
     const written = await replacement.catch(ignoreRefused);
-    if (written !== undefined) this.#put(written);
+    if (written !== undefined) this.#put(written, record);
   }
 
   /**
@@ -128,21 +126,50 @@ export class SecretWriter {
         'spec.secretRef names a Secret that Latchkey did not make for this object: delete it, or name another.',
       );
     }
-    const { uid, resourceVersion } = present.metadata;
-    const metadata = { ...secret.metadata, uid, resourceVersion };
     try {
-      this.#put(await this.#client.replace(secrets, key, { ...secret, metadata }, { fieldManager }));
+      const replaced = await this.#client.replace(secrets, key, inPlaceOf(present, secret), { fieldManager });
+      this.#put(replaced, record);
       return undefined;
     } catch (error) {
       return writeProblem(error);
     }
   }
 
-  #put(object: KubeObject): void {
-    const record = toSecretRecord(object);
+  #put(object: KubeObject, owner: CredentialRecord): void {
+    const record = toSecretRecord(object, owner);
     if (record !== undefined) this.#records.put(record);
   }
 }
+
+interface StoredSecret extends KubeObject {
+  readonly data?: JsonObject;
+}
+
+/** Undefined for one that is not ours. Where another credential stands than the confirmed one, nothing is made of that. */
+function updatedSecret(
+  record: CredentialRecord,
+  location: SecretLocation,
+  present: StoredSecret,
+  { state, contentHash }: SecretUpdate,
+): KubeObject | undefined {
+  const recognised = recogniseCredentialSecret(present, record, location);
+  if (recognised.owner === 'other') return undefined;
+  const credential = decodeEntry(asObject(present.data), location.entry);
+  const isConfirmed = credential !== undefined && recognised.credentialHash === contentHash;
+  if (isConfirmed && !isTooLarge(record, credential))
+    return inPlaceOf(
+      present,
+      renderCredentialSecret(record, location, { serial: recognised.serial, credential, state }),
+    );
+  const annotations = withState(present.metadata.annotations ?? {}, state);
+  return { ...present, metadata: { ...present.metadata, annotations } };
+}
+
+const isTooLarge = ({ secretTemplate }: CredentialRecord, credential: string): boolean =>
+  secretTemplate !== undefined && renderedBytes(secretTemplate, credential) > maxSecretBytes;
+
+const tooLarge =
+  'spec.secretRef.template.entries would make the Secret larger than 1 MiB: write $(credential) in fewer entries.';
 
 function ignoreRefused(error: unknown): undefined {
   const isRefused = isNotFound(error) || isConflict(error) || isForbidden(error) || isInvalid(error);

@@ -27,9 +27,9 @@ export const credentialRules: ChangeRules<CredentialRecord> = {
   isNoted: (record) => record.deleted !== undefined || isNoted(record),
 };
 
-/** The fields that the fingerprint covers, and who may name it as a parent. */
-const grantOf = ({ fingerprints, allowedNamespaces }: CredentialRecord): string =>
-  JSON.stringify([fingerprints, allowedNamespaces]);
+/** The fields that the fingerprint covers, who may name it as a parent, and what goes into the Secret besides. */
+const grantOf = ({ fingerprints, allowedNamespaces, secretTemplate }: CredentialRecord): string =>
+  JSON.stringify([fingerprints, allowedNamespaces, ...(secretTemplate ? [secretTemplate] : [])]);
 
 /** The record of those who asked. */
 const recordsOf = ({ requester, changedBy, isBeyondLimits, createdWith }: CredentialRecord): string =>

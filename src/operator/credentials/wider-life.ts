@@ -60,6 +60,8 @@ function hasWiderSpec(record: CredentialRecord): boolean {
     secondsOf(record) > confirmed ||
     (record.ttlAfterLastActivity && notAfter !== undefined) ||
     mayRenew(record) ||
+    // No status says by which template the Secret was written.
+    record.secretTemplate !== undefined ||
     record.allowedNamespaces.some((name) => !pinned.has(name))
   );
 }

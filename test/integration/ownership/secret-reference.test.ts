@@ -107,6 +107,9 @@ describeRows('a Secret that a new credential is to go to', [
   ),
 ]);
 
+/** Argo CD takes every Secret in its namespace with this label for a cluster: the rights on that Secret are asked for. */
+const asArgoCDReads = { labels: { 'argocd.argoproj.io/secret-type': 'cluster' } };
+
 const flavours = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const;
 const updates = (
   who: Person,
@@ -167,6 +170,21 @@ describeRows('a Secret that an object is to name from now on', [
     allowed,
   ),
   updates(
+    'keeper',
+    'PUT',
+    'labels their own Secret as they could themselves',
+    { by: 'keeper', spec: { secretRef: mine } },
+    { spec: { secretRef: { ...mine, template: asArgoCDReads } } },
+    allowed,
+  ),
+  updates(
+    'mallory',
+    'PUT',
+    'has none labelled for Argo CD where she may not write Secrets',
+    { by: 'mallory', spec: {} },
+    { spec: { secretRef: { ...place('any', 'argocd'), template: asArgoCDReads } } },
+  ),
+  updates(
     'mallory',
     'PUT',
     "does not redirect somebody's token",
@@ -187,6 +205,10 @@ const owned = (does: string, content: Content, rest: Partial<Row> = {}): Row => 
 describeRows('the owner of a key that goes to a Secret which she may not write', [
   owned('prolongs nothing', { spec: { ttl: 7200 } }),
   owned('takes no limit away', { spec: { ttl: null } }),
+  owned('labels no Secret', { spec: { secretRef: { ...other, template: { labels: { app: 'hers' } } } } }),
+  owned('adds no entry to it', {
+    spec: { secretRef: { ...other, template: { entries: { copy: '$(credential)' } } } },
+  }),
   owned('adds no scope', { spec: { scope: { clusters: [{ cluster: 'east' }] } } }),
   owned(
     'does not enable it',

@@ -317,7 +317,7 @@ describe('the policy for the Secret of an access key', () => {
     const changed = confirmedKey({ spec: { ...spec, ...change } });
     const secret = secretOf(changed, `credential of ${changed.uid}`, 1);
     const state = { reason, fingerprint: changed.fingerprints[0], ...end };
-    expect(settled(changed, { secret }).secretUpdate).toEqual({ secret, state });
+    expect(settled(changed, { secret }).secretUpdate).toMatchObject({ secret, state });
     const said = { ...secret, state: stateText(state as SecretState) };
     expect(settled(changed, { secret: said }).secretUpdate).toBeUndefined();
   });

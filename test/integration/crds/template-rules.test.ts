@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import {
+  directClusterEndpointTokens,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { crdWorld, verdict } from './world.ts';
+
+const world = await crdWorld();
+
+const kinds: readonly [string, Resource, string][] = [
+  ['an access key', ownedAccessKeys, 'key'],
+  ['a token', directClusterEndpointTokens, 'token'],
+  ['a kubeconfig', virtualClusterInstanceKubeConfigs, 'config'],
+];
+
+/** Of two bytes in UTF-8, and one character. */
+const wide = 'é';
+
+const many = (count: number, value = 'x') =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`name-${index}`, value]));
+
+describe.each(kinds)('the template of the Secret of %s', (_, resource, entry) => {
+  const judge = (template: object, key?: string): Promise<string> =>
+    verdict(world.admin, resource, {
+      ...(resource === ownedAccessKeys ? { user: 'a' } : {}),
+      secretRef: {
+        ...(resource === virtualClusterInstanceKubeConfigs ? {} : { namespace: 'apps' }),
+        name: 'credential',
+        ...(key === undefined ? {} : { key }),
+        template,
+      },
+    });
+
+  it.each<[string, object]>([
+    ['nothing', {}],
+    ['empty parts', { labels: {}, annotations: {}, entries: {} }],
+    [
+      'labels, annotations and entries',
+      {
+        labels: {
+          app: 'shop',
+          'example.com/team': 'a.b_c-D',
+          'argocd.argoproj.io/secret-type': 'cluster',
+          no: '',
+        },
+        annotations: { 'example.com/note': 'any text, ü', 'Example.com/Upper': '' },
+        entries: { '.netrc': 'password $(credential)', __proto__x: '', config2: wide.repeat(4_000) },
+      },
+    ],
+    ['as much as may be', { labels: many(16), annotations: many(16), entries: many(8) }],
+    ['the longest entries', { entries: many(2, 'x'.repeat(8_192)) }],
+    ['the longest annotations', { annotations: many(4, 'x'.repeat(4_096)) }],
+    ['an entry with the credential four times', { entries: { a: '$(credential)'.repeat(4) } }],
+  ])('may hold %s', async (_what, template) => {
+    expect(await judge(template)).toBe('accepted');
+  });
+
+  const marks = ['labels', 'annotations'] as const;
+  it.each(
+    marks.flatMap((part) =>
+      [
+        'management.platform.sh/owner-uid',
+        'management.platform.sh/purpose',
+        'a.management.platform.sh/b',
+        'kubectl.kubernetes.io/last-applied-configuration',
+        'applyset.kubernetes.io/part-of',
+        'config.kubernetes.io/owning-inventory',
+        'kapp.k14s.io/app',
+        'meta.helm.sh/release-name',
+        'kustomize.toolkit.fluxcd.io/name',
+        'helm.toolkit.fluxcd.io/name',
+        'argocd.argoproj.io/instance',
+        'argocd.argoproj.io/tracking-id',
+      ].map((name) => [part, name] as const),
+    ),
+  )('takes in %s no name by which others know what is theirs: %s', async (part, name) => {
+    expect(await judge({ [part]: { [name]: 'x' } })).toContain(
+      `spec.secretRef.template.${part} must not hold names by which Latchkey, kubectl, Helm, Argo CD, Flux or kapp know what is theirs; choose others`,
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ['a label without a name', { labels: { '': 'x' } }, 'labels must hold names and values'],
+    ['a label of two slashes', { labels: { 'a/b/c': 'x' } }, 'labels must hold names and values'],
+    ['a value that is no label', { labels: { app: 'a b' } }, 'labels must hold names and values'],
+    ['a credential as a label', { labels: { app: '$(credential)' } }, 'labels must hold names and values'],
+    ['an annotation without a name', { annotations: { 'a/': 'x' } }, 'annotations must have names'],
+    [
+      'the credential in an annotation',
+      { annotations: { a: 'x$(credential)' } },
+      'annotations must not hold $(credential)',
+    ],
+    [
+      'an entry that is a path',
+      { entries: { '../x': 'x' } },
+      'entries must have names that are keys of a Secret',
+    ],
+    [
+      'the entry of the credential',
+      { entries: { [entry]: 'x' } },
+      'entries must not hold the entry of the credential',
+    ],
+    [
+      'the credential five times',
+      { entries: { a: '$(credential)'.repeat(5) } },
+      'entries must hold $(credential) at most 4 times each',
+    ],
+    [
+      'too many bytes of few characters in entries',
+      { entries: many(2, wide.repeat(4_097)) },
+      'entries must hold at most 16384 bytes in all',
+    ],
+    [
+      'too many bytes of few characters in annotations',
+      { annotations: many(3, wide.repeat(2_800)) },
+      'annotations must hold at most 16384 bytes in all',
+    ],
+    [
+      'too many labels',
+      { labels: many(17) },
+      'spec.secretRef.template.labels: Too many: 17: must have at most 16',
+    ],
+    ['too many annotations', { annotations: many(17) }, 'must have at most 16'],
+    ['too many entries', { entries: many(9) }, 'must have at most 8'],
+  ])('does not hold %s', async (_what, template, message) => {
+    expect(await judge(template)).toContain(message);
+  });
+
+  it('does not hold the entry that key names', async () => {
+    expect(await judge({ entries: { mine: 'x' } }, 'mine')).toContain(
+      'must not hold the entry of the credential',
+    );
+    expect(await judge({ entries: { [entry]: 'x' } }, 'mine')).toBe('accepted');
+  });
+});
