@@ -4,7 +4,7 @@ import { asObject, asText, defined, type JsonObject } from '../api/json.ts';
 import { annotations, apiVersion, labels as labelNames, purposes } from '../api/names.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import type { CredentialRecord } from './record.ts';
-import { renderEntries, templateDigest } from './secret-template.ts';
+import { layoutDigest, renderEntries, type SecretLayout } from './secret-template.ts';
 
 /** Where the credential of an object goes. */
 export interface SecretLocation {
@@ -59,15 +59,23 @@ export function secretLocation(record: CredentialRecord): SecretLocation | undef
   return {
     namespace,
     name: reference.name,
-    entry: reference.key ?? credentialKinds[record.kind].secretEntry,
+    entry: reference.key ?? defaultEntry(record),
   };
 }
+
+/** Argo CD has an entry of the same name as kubeconfigs. */
+const defaultEntry = ({ kind, secretTemplate }: CredentialRecord): string =>
+  kind === 'VirtualClusterInstanceKubeConfig' && secretTemplate?.format !== undefined
+    ? 'kubeconfig'
+    : credentialKinds[kind].secretEntry;
 
 /** The content of a Secret. */
 export interface SecretContent {
   readonly serial: number;
   readonly credential: string;
   readonly state: SecretState;
+  /** Absent: nothing but the credential is asked for. */
+  readonly layout?: SecretLayout;
 }
 
 /**
@@ -78,9 +86,8 @@ export interface SecretContent {
 export function renderCredentialSecret(
   record: CredentialRecord,
   location: SecretLocation,
-  { serial, credential, state }: SecretContent,
+  { serial, credential, state, layout }: SecretContent,
 ) {
-  const template = record.secretTemplate;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -88,17 +95,17 @@ export function renderCredentialSecret(
     metadata: {
       name: location.name,
       namespace: location.namespace,
-      labels: { ...template?.labels, ...labelsOf(record, serial) },
+      labels: { ...layout?.labels, ...labelsOf(record, serial) },
       annotations: {
-        ...template?.annotations,
+        ...layout?.annotations,
         ...(!isLabelValue(record.name) && { [labelNames.ownerName]: record.name }),
-        ...(template && { [annotations.template]: templateDigest(template) }),
+        ...(layout && { [annotations.template]: layoutDigest(layout) }),
         ...stateAnnotations(state),
       },
       ownerReferences: [{ apiVersion, kind: record.kind, name: record.name, uid: record.uid }],
     },
     data: {
-      ...(template && renderEntries(template, credential)),
+      ...(layout && renderEntries(layout, credential)),
       [location.entry]: Buffer.from(credential).toString('base64'),
     },
   };
@@ -136,24 +143,16 @@ export function recogniseCredentialSecret(
   };
 }
 
-/** Whether a Secret looks as the template of its object says. */
-export function followsTemplate(
-  secret: unknown,
-  record: CredentialRecord,
-  { entry }: SecretLocation,
-): boolean {
+/** Whether a Secret with the confirmed credential looks as it is to look. */
+export function followsLayout(secret: unknown, { entry }: SecretLocation, layout?: SecretLayout): boolean {
   const { metadata, data: rawData } = asObject(secret);
   const [{ labels, annotations: notes }, data] = [asObject(metadata), asObject(rawData)];
-  const template = record.secretTemplate;
-  if (template === undefined) return !(annotations.template in asObject(notes));
+  if (layout === undefined) return !(annotations.template in asObject(notes));
   const credential = decodeEntry(data, entry) ?? '';
   return (
-    holdsAll(asObject(labels), template.labels) &&
-    holdsAll(asObject(notes), {
-      ...template.annotations,
-      [annotations.template]: templateDigest(template),
-    }) &&
-    holdsAll(data, renderEntries(template, credential))
+    holdsAll(asObject(labels), layout.labels) &&
+    holdsAll(asObject(notes), { ...layout.annotations, [annotations.template]: layoutDigest(layout) }) &&
+    holdsAll(data, renderEntries(layout, credential))
   );
 }
 

@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { credentialObject, recordOf } from '../../test/builders/credential-object.ts';
+import { defined } from '../api/json.ts';
 import { annotations } from '../api/names.ts';
-import { followsTemplate, renderCredentialSecret } from './credential-secret.ts';
+import { followsLayout, renderCredentialSecret } from './credential-secret.ts';
 import { computeFingerprints } from './fingerprint.ts';
 import { maxSecretBytes, parseSecretTemplate, renderedBytes } from './secret-template.ts';
 
 const location = { namespace: 'ci', name: 'pipeline', entry: 'key' };
 const secretRef = { namespace: 'ci', name: 'pipeline' };
-const recordWith = (template?: object) =>
-  recordOf(credentialObject({ spec: { user: 'alice', secretRef: { ...secretRef, template } } }));
+const record = recordOf(credentialObject({ spec: { user: 'alice', secretRef } }));
 const content = { serial: 3, credential: 'lk_x', state: { reason: 'Issued' } };
-const rendered = (template?: object) => renderCredentialSecret(recordWith(template), location, content);
+const rendered = (template?: object) => {
+  const layout = parseSecretTemplate({ template });
+  return renderCredentialSecret(record, location, { ...content, ...defined({ layout }) });
+};
 const plain = rendered();
 
 /** As JSON brings it, where no name is special. */
@@ -66,18 +69,18 @@ describe('a Secret with a template', () => {
       ({ metadata }) => Object.assign(metadata.annotations, { [annotations.template]: 'x' }),
     ],
   ])('does not look as asked for with %s', (_, change) => {
-    const record = recordWith(template);
+    const layout = parseSecretTemplate({ template });
     const changed = structuredClone(secret);
-    expect(followsTemplate(changed, record, location)).toBe(true);
+    expect(followsLayout(changed, location, layout)).toBe(true);
     change(changed);
-    expect(followsTemplate(changed, record, location)).toBe(false);
+    expect(followsLayout(changed, location, layout)).toBe(false);
   });
 
   it('looks as asked for with what others added', () => {
     const changed = structuredClone(secret);
     Object.assign(changed.metadata.labels, { theirs: 'x' });
-    expect(followsTemplate(changed, recordWith(template), location)).toBe(true);
-    expect(followsTemplate(changed, recordWith(), location)).toBe(false);
+    expect(followsLayout(changed, location, parseSecretTemplate({ template }))).toBe(true);
+    expect(followsLayout(changed, location)).toBe(false);
   });
 });
 

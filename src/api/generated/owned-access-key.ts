@@ -202,6 +202,14 @@ export interface OwnedAccessKeySpecSecretRef {
    * Key within the Secret. Defaults to `key`.
    */
   key?: string;
+  /**
+   * Form of the Secret besides the credential. `argocd-cluster` adds the label and the entries by which Argo CD takes it for a cluster.
+   */
+  format?: 'argocd-cluster';
+  /**
+   * The cluster behind the gateway that the Secret is for with format: `cluster/<name>`, `space/<project>/<name>` or `virtualcluster/<project>/<name>`.
+   */
+  target?: string;
   template?: OwnedAccessKeySpecSecretRefTemplate;
 }
 /**

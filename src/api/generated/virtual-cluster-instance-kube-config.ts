@@ -58,9 +58,13 @@ export interface VirtualClusterInstanceKubeConfigSpecSecretRef {
    */
   name: string;
   /**
-   * Key within the Secret. Defaults to `config`.
+   * Key within the Secret. Defaults to `config`, and to `kubeconfig` with format.
    */
   key?: string;
+  /**
+   * Form of the Secret besides the credential. `argocd-cluster` adds the label and the entries by which Argo CD takes it for a cluster.
+   */
+  format?: 'argocd-cluster';
   template?: VirtualClusterInstanceKubeConfigSpecSecretRefTemplate;
 }
 /**

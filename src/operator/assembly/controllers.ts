@@ -33,6 +33,7 @@ import {
 import { CredentialStores } from '../credentials/credential-stores.ts';
 import { EndsAhead } from '../credentials/ends-ahead.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
+import { findLayout } from '../credentials/secret-layout.ts';
 import { credentialRules } from '../credentials/unguarded-credentials.ts';
 import { GatewayAuthority } from '../gateway-certificate/gateway-authority.ts';
 import { LockStore } from '../locks/lock-store.ts';
@@ -41,7 +42,7 @@ import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { targetRules } from '../targets/unguarded-targets.ts';
-import { CredentialServices, createCredentialControllers } from './create-credential-controllers.ts';
+import { CredentialServices, createCredentialControllers, gatewayOf } from './create-credential-controllers.ts';
 import {
   createGatewayCertificateController,
   createLockController,
@@ -196,6 +197,8 @@ export class Controllers {
     );
     const targetClients = targetClientsOf(options, this.system.revocations);
     const workingSince = () => this.#workingSince;
+    const gatewayAuthority = new GatewayAuthority(() => this.#enqueueLeadingToGateway());
+    const gateway = gatewayOf({ settings, gatewayAuthority });
     return {
       ...options,
       workingSince,
@@ -226,6 +229,7 @@ export class Controllers {
           assertAdmission,
           audit: options.audit,
         },
+        layoutOf: (record) => findLayout(record, gateway()),
         hasTarget: this.#knownTargets.has,
         sitePolicy: () => sitePolicyIn(this.system.sitePolicy),
         locks: this.locks,
@@ -235,7 +239,7 @@ export class Controllers {
         onEndRecorded: (kind, seconds) => metrics.endDelay.observe({ kind }, seconds),
       }),
       ring: new KeyRing(() => this.#enqueueSigned()),
-      gatewayAuthority: new GatewayAuthority(() => this.#enqueueKind('VirtualClusterInstanceKubeConfig')),
+      gatewayAuthority,
       queues: createQueues({ ...options, workingSince }, this.stores, this.system.revocations),
     };
   }
@@ -342,6 +346,13 @@ export class Controllers {
   /** Enqueues every kind that carries a signature. */
   #enqueueSigned(): void {
     for (const kind of allCredentialKinds) if (credentialKinds[kind].signed) this.#enqueueKind(kind);
+  }
+
+  /** The authority of the gateway stands in kubeconfigs, and in the Secrets of some keys. */
+  #enqueueLeadingToGateway(): void {
+    this.#enqueueKind('VirtualClusterInstanceKubeConfig');
+    for (const { key, secretTemplate } of this.stores.keys.values())
+      if (secretTemplate?.format !== undefined) this.#context.queues.ownedaccesskeys.add(key, 'listed');
   }
 
   #enqueueKind(kind: CredentialKind): void {

@@ -29,6 +29,7 @@ import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import type { GatewayAddress } from '../credentials/kubeconfigs/destination.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
+import type { FindLayout } from '../credentials/secret-layout.ts';
 import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
@@ -106,7 +107,11 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
   });
 }
 
-function gatewayOf({ settings, gatewayAuthority }: OperatorContext): () => GatewayAddress {
+/** Where credentials lead, as far as it is known. */
+export function gatewayOf({
+  settings,
+  gatewayAuthority,
+}: Pick<OperatorContext, 'settings' | 'gatewayAuthority'>): () => GatewayAddress {
   const { baseURL: issuer, baseURLCA, projectNamespacePrefix } = settings;
   const place = { issuer, projectNamespacePrefix };
   if (baseURLCA === 'auto') return () => ({ ...place, ...(gatewayAuthority.known ?? { isCAPending: true }) });
@@ -140,6 +145,7 @@ export interface CredentialServicesOptions {
   /** Throws while nothing new may be confirmed. */
   readonly assertAdmission: () => void;
   readonly audit?: CredentialAudit | undefined;
+  readonly layoutOf: FindLayout;
 }
 
 /** An upgrade must not stand in the way of what users do: 100,000 credentials are described within an hour and a half. */
@@ -165,7 +171,7 @@ export class CredentialServices {
       });
     this.#endDelays = new EndDelays({ stores: stores.credentials, now, onRecorded: onEndRecorded });
     this.#reviews = new PermissionReviews(options);
-    this.#secrets = new SecretWriter(client, stores.writtenSecrets);
+    this.#secrets = new SecretWriter(client, stores.writtenSecrets, options.layoutOf);
     this.#writers = byCredentialKind(
       (kind) =>
         new CredentialWriter({
@@ -182,7 +188,7 @@ export class CredentialServices {
   /** `cleanUp`: of what the kind leaves behind besides its Secrets. */
   of(kind: CredentialKind, cleanUp?: CleanUp): ReconcilerServices {
     const { stores, events, clock, expiryBudget, lockBudget, finalizerLimitMs, onReleased } = this.#options;
-    const { trustedSince, unguarded, workingSince, sitePolicy, locks, hasTarget } = this.#options;
+    const { trustedSince, unguarded, workingSince, sitePolicy, locks, hasTarget, layoutOf } = this.#options;
     const shared = { stores, writer: this.#writers[kind], secrets: this.#secrets, now: () => clock.now() };
     const limitMs = Math.min(credentialKinds[kind].maxFinalizationMs ?? finalizerLimitMs, finalizerLimitMs);
     const options = {
@@ -195,7 +201,8 @@ export class CredentialServices {
     const finalizer = new Finalizer(options, cleanUp);
     const budgets = { expiryBudget, lockBudget, descriptions: this.#descriptions };
     const common = { reviews: this.#reviews, endDelays: this.#endDelays, ...budgets };
-    return { ...shared, ...common, finalizer, trustedSince, unguarded, sitePolicy, locks, hasTarget };
+    const known = { trustedSince, unguarded, sitePolicy, locks, hasTarget, layoutOf };
+    return { ...shared, ...common, ...known, finalizer };
   }
 
   readonly #findKey = (name: string): CredentialRecord | undefined => this.#options.stores.keys.get(name);

@@ -84,8 +84,8 @@ export class CredentialStores {
   rememberContent({ key, uid, resourceVersion, hashes = noEntries, ...read }: SecretRecord): void {
     const known = this.writtenSecrets.get(key);
     if (known?.uid !== uid || isNewerVersion(known.resourceVersion, resourceVersion)) return;
-    const { followsTemplate } = read;
-    this.#contents.set(known, { ...known, hashes, ...defined({ followsTemplate }) });
+    const { followsLayout } = read;
+    this.#contents.set(known, { ...known, hashes, ...defined({ followsLayout }) });
   }
 
   /**

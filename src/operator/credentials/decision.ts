@@ -2,6 +2,7 @@ import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import type { SecretLayout } from '../../credentials/secret-template.ts';
 import type { SitePolicy } from '../../credentials/site-policy.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
@@ -9,6 +10,7 @@ import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
+import type { FindLayout } from './secret-layout.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import { findUnmatchedScope, type UnmatchedScope } from './unmatched-scope.ts';
@@ -19,6 +21,8 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
   readonly secret?: SecretRecord;
   /** All Secrets with a credential of this object, wherever they are. */
   readonly ownSecrets: readonly SecretRecord[];
+  /** Everything that the Secret is to have besides the credential. */
+  readonly layout?: SecretLayout | 'pending';
   /** Whether the owner may have one more live object of the kind. */
   readonly hasRoom: () => boolean;
   /** The scope names targets, and none of them is there. */
@@ -62,13 +66,14 @@ export interface DecisionSources {
   readonly locks: LineageInput['locks'];
   /** The present site policy. */
   readonly sitePolicy: () => SitePolicy;
+  readonly layoutOf: FindLayout;
   /** Whether something is known under this name. */
   readonly hasTarget: (name: TargetName) => boolean;
 }
 
 export function decisionInput(
   record: DecisionInput['record'],
-  { stores, now, trustedSince, unguarded, locks, sitePolicy, hasTarget }: DecisionSources,
+  { stores, now, trustedSince, unguarded, locks, sitePolicy, hasTarget, layoutOf }: DecisionSources,
 ): DecisionInput {
   const unmatchedScope = findUnmatchedScope(record, hasTarget);
   const secretKey = secretKeyOf(record);
@@ -77,7 +82,7 @@ export function decisionInput(
     record,
     lookup: (name) => stores.key(name),
     credentialByUID: (uid) => stores.byUID(uid)[0],
-    ...defined({ secret, unmatchedScope }),
+    ...defined({ secret, unmatchedScope, layout: layoutOf(record) }),
     ownSecrets: stores.secretsOf(record.uid).filter(({ purpose }) => purpose === purposes.credential),
     hasRoom: () => stores.ofKind[record.kind].quota.hasRoom(record),
     now: now(),

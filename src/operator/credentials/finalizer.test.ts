@@ -201,6 +201,7 @@ describe('a Finalizer with many Secrets', () => {
       secrets: new SecretWriter(
         client as never,
         { delete: () => undefined, putTombstone: () => undefined } as never,
+        () => undefined,
       ),
       events: {
         publish: ({ kind, key }, events) =>

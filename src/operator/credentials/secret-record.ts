@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { defined } from '../../api/json.ts';
 import { annotations, apiVersion, labels, purposes } from '../../api/names.ts';
-import { followsTemplate, secretLocation, stateTextOf } from '../../credentials/credential-secret.ts';
+import { secretLocation, stateTextOf } from '../../credentials/credential-secret.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -18,10 +18,10 @@ export interface SecretRecord extends StoredRecord {
   readonly hashes?: ReadonlyMap<string, string>;
   /** The state of its credential, in one text; empty where an earlier release wrote it. */
   readonly state: string;
-  /** The digest of the template that it was written by; absent without one. */
+  /** The digest of the layout that it was written by; absent without one. */
   readonly template?: string;
-  /** False when someone has changed what the template says. Absent: no one has read it yet. */
-  readonly followsTemplate?: boolean;
+  /** False when someone has changed what the layout says. Absent: no one has read it yet. */
+  readonly followsLayout?: boolean;
   readonly deleting: boolean;
 }
 
@@ -34,15 +34,9 @@ interface Secret extends KubeObject {
  * a person who may only label must not make the operator delete. An owner reference gives the Secret to the garbage
  * collector of Kubernetes anyway.
  */
-export function toSecretRecord(object: KubeObject, owner?: CredentialRecord): SecretRecord | undefined {
+export function toSecretRecord(object: KubeObject, followsLayout?: boolean): SecretRecord | undefined {
   const record = toSecretMetadata(object);
-  if (record === undefined) return undefined;
-  const location = owner && secretLocation(owner);
-  return {
-    ...record,
-    hashes: hashesOf(object as Secret),
-    ...(location && { followsTemplate: followsTemplate(object, owner, location) }),
-  };
+  return record && { ...record, hashes: hashesOf(object as Secret), ...defined({ followsLayout }) };
 }
 
 /** The same of an object of which only the metadata is there. */

@@ -1,8 +1,8 @@
 import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type SecretState, stateText } from '../../credentials/credential-secret.ts';
-import type { CredentialRecord } from '../../credentials/record.ts';
-import { templateDigest } from '../../credentials/secret-template.ts';
+import { layoutDigest } from '../../credentials/secret-template.ts';
+import type { DecisionInput } from './decision.ts';
 import type { DesiredStatus } from './desired-status.ts';
 import type { SecretRecord } from './secret-record.ts';
 
@@ -22,18 +22,20 @@ export function secretState({ ready, confirmation }: DesiredStatus): SecretState
 
 /** Of the Secret that stays where the spec names it; undefined where it says so already, and looks as its template says. */
 export function secretUpdate(
-  { record, secret }: { readonly record: CredentialRecord; readonly secret?: SecretRecord },
+  { record, secret, layout }: SecretInput,
   desired: DesiredStatus,
 ): SecretUpdate | undefined {
   if (secret?.ownerUID !== record.uid || secret.deleting || secret.purpose !== purposes.credential)
     return undefined;
   const state = secretState(desired);
-  if (secret.state === stateText(state) && isByTemplate(record, secret)) return undefined;
+  if (secret.state === stateText(state) && looksAsAsked(secret, layout)) return undefined;
   const { credentialHash, documentHash = credentialHash } = desired.confirmation;
   return { secret, state, ...defined({ contentHash: documentHash }) };
 }
 
-function isByTemplate({ secretTemplate }: CredentialRecord, secret: SecretRecord): boolean {
-  const digest = secretTemplate && templateDigest(secretTemplate);
-  return secret.template === digest && secret.followsTemplate !== false;
+type SecretInput = Pick<DecisionInput, 'record' | 'secret' | 'layout'>;
+
+function looksAsAsked(secret: SecretRecord, layout: SecretInput['layout']): boolean {
+  if (layout === 'pending') return true;
+  return secret.template === (layout && layoutDigest(layout)) && secret.followsLayout !== false;
 }

@@ -1,9 +1,10 @@
-import { asObject, type JsonObject } from '../../api/json.ts';
+import { asObject, defined, type JsonObject } from '../../api/json.ts';
 import { fieldManager, ownNamespaces } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import { secrets } from '../../api/resources.ts';
 import {
   decodeEntry,
+  followsLayout,
   recogniseCredentialSecret,
   renderCredentialSecret,
   type SecretContent,
@@ -11,8 +12,9 @@ import {
   secretLocation,
   withState,
 } from '../../credentials/credential-secret.ts';
+import { credentialHash } from '../../credentials/keys/credential-hash.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import { maxSecretBytes, renderedBytes } from '../../credentials/secret-template.ts';
+import { maxSecretBytes, renderedBytes, type SecretLayout } from '../../credentials/secret-template.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import {
@@ -25,6 +27,7 @@ import {
 } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
+import type { FindLayout } from './secret-layout.ts';
 import { inPlaceOf } from './secret-of-others.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
@@ -36,24 +39,31 @@ const maxDeletes = 20;
 export class SecretWriter {
   readonly #client: KubeClient;
   readonly #records: MutationCache<SecretRecord>;
+  readonly #layoutOf: FindLayout;
 
-  constructor(client: KubeClient, records: MutationCache<SecretRecord>) {
+  constructor(client: KubeClient, records: MutationCache<SecretRecord>, layoutOf: FindLayout) {
     this.#client = client;
     this.#records = records;
+    this.#layoutOf = layoutOf;
   }
 
   /** Creates or overwrites the Secret of `record`. Resolves with why that is not possible, or with nothing. */
-  async write(record: CredentialRecord, content: SecretContent): Promise<DesiredCondition | undefined> {
+  async write(
+    record: CredentialRecord,
+    content: Omit<SecretContent, 'layout'>,
+  ): Promise<DesiredCondition | undefined> {
     const location = secretLocation(record);
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
     if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
-    if (isTooLarge(record, content.credential)) return problem(reasons.secretFailed, tooLarge);
-    const secret = renderCredentialSecret(record, location, content);
+    const layout = this.#layoutOf(record);
+    if (layout === 'pending') return problem(reasons.secretFailed, authorityUnknown);
+    if (isTooLarge(layout, content.credential)) return problem(reasons.secretFailed, tooLarge);
+    const secret = renderCredentialSecret(record, location, { ...content, ...defined({ layout }) });
     const { namespace, name } = location;
     try {
       const created = await this.#client.create(secrets, secret, { namespace, fieldManager });
-      this.#put(created, record);
+      this.#put(created);
       return undefined;
     } catch (error) {
       if (isAlreadyExists(error)) return this.#overwrite(record, { namespace, name }, secret);
@@ -64,14 +74,21 @@ export class SecretWriter {
   /** Reads a Secret of which only the metadata is known. Resolves with nothing when it is gone. */
   async read(secret: SecretRecord, owner: CredentialRecord): Promise<SecretRecord | undefined> {
     const { namespace, name } = secret;
-    const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreNotFound);
+    const present = await this.#client.get<StoredSecret>(secrets, { namespace, name }).catch(ignoreNotFound);
     if (present === undefined) {
       this.#records.putTombstone(secret);
       return undefined;
     }
     const { uid, resourceVersion } = present.metadata;
     // Someone may have made it one that is not ours.
-    return toSecretRecord(present, owner) ?? { ...secret, uid, resourceVersion, hashes: new Map() };
+    return (
+      toSecretRecord(present, this.#looksAsAsked(present, owner)) ?? {
+        ...secret,
+        uid,
+        resourceVersion,
+        hashes: new Map(),
+      }
+    );
   }
 
   /**
@@ -83,11 +100,11 @@ export class SecretWriter {
     const location = secretLocation(record);
     const present = await this.#client.get<StoredSecret>(secrets, { namespace, name }).catch(ignoreRefused);
     if (location === undefined || present?.metadata.uid !== uid) return;
-    const updated = updatedSecret(record, location, present, update);
+    const updated = updatedSecret(record, location, present, { ...update, layout: this.#layoutOf(record) });
     if (updated === undefined) return;
     const replacement = this.#client.replace(secrets, { namespace, name }, updated, { fieldManager });
     const written = await replacement.catch(ignoreRefused);
-    if (written !== undefined) this.#put(written, record);
+    if (written !== undefined) this.#put(written);
   }
 
   /**
@@ -113,6 +130,15 @@ export class SecretWriter {
     return isGone !== undefined;
   }
 
+  /** Nothing is made of a credential that no status confirms. */
+  #looksAsAsked(secret: StoredSecret, owner: CredentialRecord): boolean | undefined {
+    const [location, layout] = [secretLocation(owner), this.#layoutOf(owner)];
+    if (location === undefined || layout === 'pending') return undefined;
+    const { credentialHash: hash, documentHash = hash } = owner.status;
+    const content = decodeEntry(asObject(secret.data), location.entry) ?? '';
+    return credentialHash(content) === documentHash && followsLayout(secret, location, layout);
+  }
+
   async #overwrite(
     record: CredentialRecord,
     key: { readonly namespace: string; readonly name: string },
@@ -128,15 +154,16 @@ export class SecretWriter {
     }
     try {
       const replaced = await this.#client.replace(secrets, key, inPlaceOf(present, secret), { fieldManager });
-      this.#put(replaced, record);
+      this.#put(replaced);
       return undefined;
     } catch (error) {
       return writeProblem(error);
     }
   }
 
-  #put(object: KubeObject, owner: CredentialRecord): void {
-    const record = toSecretRecord(object, owner);
+  /** As it was written, it looks as asked for; another program in the way may have its reasons. */
+  #put(object: KubeObject): void {
+    const record = toSecretRecord(object, true);
     if (record !== undefined) this.#records.put(record);
   }
 }
@@ -150,23 +177,25 @@ function updatedSecret(
   record: CredentialRecord,
   location: SecretLocation,
   present: StoredSecret,
-  { state, contentHash }: SecretUpdate,
+  { state, contentHash, layout }: SecretUpdate & { readonly layout: ReturnType<FindLayout> },
 ): KubeObject | undefined {
   const recognised = recogniseCredentialSecret(present, record, location);
   if (recognised.owner === 'other') return undefined;
   const credential = decodeEntry(asObject(present.data), location.entry);
   const isConfirmed = credential !== undefined && recognised.credentialHash === contentHash;
-  if (isConfirmed && !isTooLarge(record, credential))
-    return inPlaceOf(
-      present,
-      renderCredentialSecret(record, location, { serial: recognised.serial, credential, state }),
-    );
+  if (isConfirmed && layout !== 'pending' && !isTooLarge(layout, credential)) {
+    const content = { serial: recognised.serial, credential, state, ...defined({ layout }) };
+    return inPlaceOf(present, renderCredentialSecret(record, location, content));
+  }
   const annotations = withState(present.metadata.annotations ?? {}, state);
   return { ...present, metadata: { ...present.metadata, annotations } };
 }
 
-const isTooLarge = ({ secretTemplate }: CredentialRecord, credential: string): boolean =>
-  secretTemplate !== undefined && renderedBytes(secretTemplate, credential) > maxSecretBytes;
+const isTooLarge = (layout: SecretLayout | undefined, credential: string): boolean =>
+  layout !== undefined && renderedBytes(layout, credential) > maxSecretBytes;
+
+const authorityUnknown =
+  'The authority of the gateway is not known yet, and the Secret needs it: it is written as soon as it is known.';
 
 const tooLarge =
   'spec.secretRef.template.entries would make the Secret larger than 1 MiB: write $(credential) in fewer entries.';

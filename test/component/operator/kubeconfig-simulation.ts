@@ -263,6 +263,7 @@ export class KubeConfigSimulation {
       locks: new Locks(),
       unguarded: { has: () => false, judged: async () => undefined },
       hasTarget: () => false,
+      layoutOf: nothing,
       sitePolicy: () => noSitePolicy,
       assertAdmission: nothing,
     }).of('VirtualClusterInstanceKubeConfig', (record, isLate) =>

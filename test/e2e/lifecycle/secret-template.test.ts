@@ -53,10 +53,12 @@ describe.concurrent.each(kinds)('the template of the Secret of %s', (_kind, entr
   it('changes the Secret in place, with the same credential', async () => {
     const at = place();
     const { owner, secret } = await made({ ...at, template });
-    const entries = { url: 'https://x:$(credential)@host' };
-    await admin.patch(owner, {
-      spec: { secretRef: { ...at, template: { labels: { app: 'till' }, entries } } },
-    });
+    const other = {
+      labels: { app: 'till' },
+      annotations: null,
+      entries: { '.netrc': null, url: 'https://x:$(credential)@host' },
+    };
+    await admin.patch(owner, { spec: { secretRef: { template: other } } });
     const changed = await until(
       at,
       'the other template',

@@ -135,3 +135,90 @@ describe.each(kinds)('the template of the Secret of %s', (_, resource, entry) =>
     expect(await judge({ entries: { [entry]: 'x' } }, 'mine')).toBe('accepted');
   });
 });
+
+describe('the format of the Secret of an access key', () => {
+  const judge = (secretRef: object): Promise<string> =>
+    verdict(world.admin, ownedAccessKeys, {
+      user: 'a',
+      secretRef: { namespace: 'argocd', name: 'staging', ...secretRef },
+    });
+  const format = 'argocd-cluster';
+  const target = 'cluster/staging';
+
+  it.each<[string, object]>([
+    ['a cluster', { format, target }],
+    ['a space', { format, target: 'space/demo/dev' }],
+    ['a virtual cluster', { format, target: 'virtualcluster/demo/shop', template: {} }],
+    [
+      'a name and a project of Argo CD',
+      { format, target, template: { entries: { name: 'x', project: 'y' } } },
+    ],
+    ['the label without a format', { template: { labels: { 'argocd.argoproj.io/secret-type': 'cluster' } } }],
+  ])('may have %s', async (_, secretRef) => {
+    expect(await judge(secretRef)).toBe('accepted');
+  });
+
+  it.each([
+    '',
+    'staging',
+    'platform',
+    'cluster/',
+    'cluster/..',
+    'cluster/a/b',
+    'cluster/A',
+    'space/demo',
+    'x/y',
+    'cluster/a%2f',
+  ])('leads to no target %j', async (other) => {
+    expect(await judge({ format, target: other })).toContain(
+      'spec.secretRef.target must be cluster/<name>, space/<project>/<name> or virtualcluster/<project>/<name>',
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ['another name', { format: 'other', target }, 'spec.secretRef.format: Unsupported value: "other"'],
+    ['no target', { format }, 'spec.secretRef.format and spec.secretRef.target need each other'],
+    ['a target alone', { target }, 'spec.secretRef.format and spec.secretRef.target need each other'],
+    [
+      'another server',
+      { format, target, template: { entries: { server: 'https://x' } } },
+      'must not hold the label',
+    ],
+    [
+      'another config',
+      { format, target, template: { entries: { config: '{}' } } },
+      'must not hold the label',
+    ],
+    [
+      'another type',
+      { format, target, template: { labels: { 'argocd.argoproj.io/secret-type': 'repository' } } },
+      'must not hold the label',
+    ],
+    [
+      'its credential in an entry of Argo CD',
+      { format, target, key: 'config' },
+      'spec.secretRef.key must not be',
+    ],
+  ])('is not %s', async (_, secretRef, message) => {
+    expect(await judge(secretRef)).toContain(message);
+  });
+});
+
+describe('the format of the Secret of a kubeconfig', () => {
+  const judge = (secretRef: object): Promise<string> =>
+    verdict(world.admin, virtualClusterInstanceKubeConfigs, { secretRef: { name: 'shop', ...secretRef } });
+  const format = 'argocd-cluster';
+
+  it('needs no target', async () => {
+    expect(await judge({ format })).toBe('accepted');
+  });
+
+  it.each<[string, object]>([
+    ['an entry of Argo CD as its own', { format, key: 'server' }],
+    ['the entry of the kubeconfig', { format, template: { entries: { kubeconfig: 'x' } } }],
+    ['another config', { format, template: { entries: { config: 'x' } } }],
+  ])('does not go with %s', async (_, secretRef) => {
+    expect(await judge(secretRef)).toContain('spec.secretRef');
+    expect(await judge(secretRef)).toContain('must not');
+  });
+});
