@@ -42,7 +42,11 @@ import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { targetRules } from '../targets/unguarded-targets.ts';
-import { CredentialServices, createCredentialControllers, gatewayOf } from './create-credential-controllers.ts';
+import {
+  CredentialServices,
+  createCredentialControllers,
+  gatewayOf,
+} from './create-credential-controllers.ts';
 import {
   createGatewayCertificateController,
   createLockController,

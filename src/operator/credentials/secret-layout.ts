@@ -3,7 +3,7 @@ import { argoCDClusterLabels } from '../../credentials/argocd-cluster.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { SecretLayout } from '../../credentials/secret-template.ts';
 import { apiPrefix, formatTarget, type RequestTarget } from '../../scope/request-path.ts';
-import type { GatewayAddress } from './kubeconfigs/destination.ts';
+import type { GatewayAddress } from './gateway-address.ts';
 
 /** Finds what the Secret of a credential has besides the credential; `pending` while that depends on what is not known yet. */
 export type FindLayout = (record: CredentialRecord) => SecretLayout | 'pending' | undefined;

@@ -17,6 +17,7 @@ import { TargetFailure } from '../../targets/target-failure.ts';
 import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
 import { instanceKeyOf } from '../credential-stores.ts';
 import { decisionInput, refuse } from '../decision.ts';
+import type { GatewayAddress } from '../gateway-address.ts';
 import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/decision.ts';
 import {
@@ -24,7 +25,7 @@ import {
   makeWithCertificate,
   sourceOf,
 } from './certificate-kubeconfig.ts';
-import type { GatewayAddress, KubeConfigInput } from './destination.ts';
+import type { KubeConfigInput } from './destination.ts';
 import { labelProblem, permissionProblem } from './permission.ts';
 import { afterFailedIssue, decideKubeConfig } from './policy.ts';
 import { RevokeBeforeCommit } from './revoke-before-commit.ts';

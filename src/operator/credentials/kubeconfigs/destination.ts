@@ -5,6 +5,7 @@ import { kubeConfigNames } from '../../../credentials/kubeconfig-document.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { apiPrefix, formatTarget, projectOfNamespace } from '../../../scope/request-path.ts';
+import type { GatewayAddress } from '../gateway-address.ts';
 import type { IssuedInput } from '../issued/decision.ts';
 
 /** All that a decision about one kubeconfig depends on. */
@@ -14,20 +15,6 @@ export interface KubeConfigInput extends IssuedInput {
   /** PEM of the authority that vouches for the virtual cluster's API server; absent: not known now. */
   readonly targetCA?: string;
   readonly gateway: GatewayAddress;
-}
-
-/** Where a kubeconfig with a token leads. */
-export interface GatewayAddress {
-  /** The base URL, without a slash at the end. */
-  readonly issuer: string;
-  /** PEM; absent: clients trust the gateway's certificate anyway. */
-  readonly ca?: string;
-  /** Authorities in earlier kubeconfigs, by which clients verify the gateway as well. */
-  readonly earlierCAs?: readonly string[];
-  /** Until it is known whether there is a `ca`: nothing is issued, and what was issued is not judged by it. */
-  readonly isCAPending?: boolean;
-  /** The namespace of a project is this and the project's name. */
-  readonly projectNamespacePrefix: string;
 }
 
 /** The destination in a kubeconfig. When it changes, another kubeconfig is issued. */

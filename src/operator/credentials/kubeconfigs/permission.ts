@@ -7,7 +7,8 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { isAllowed } from '../../../platform/access-review.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
-import { type GatewayAddress, projectOf } from './destination.ts';
+import type { GatewayAddress } from '../gateway-address.ts';
+import { projectOf } from './destination.ts';
 
 /** Why the user that the kubeconfig would speak for may not have it, as the API server says at this moment. */
 export async function permissionProblem(

@@ -8,8 +8,9 @@ import { signToken, type TokenSigner, tokenTooLarge } from '../../../credentials
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
+import type { GatewayAddress } from '../gateway-address.ts';
 import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
-import { type GatewayAddress, gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
+import { gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
 
 export interface TokenRequest {
   readonly record: CredentialRecord;
