@@ -335,6 +335,18 @@ describe('what is changed while only the policies of ownership are away', () => 
     expect(await isKnown(parts)).toBe(false);
   });
 
+  it('is known where only the template of its Secret is another one', async () => {
+    const secretRef = { namespace: 'ci', name: 'out' };
+    const template = { entries: { copy: '$(credential)' } };
+    bring({ spec: { user: 'alice', secretRef } });
+    await withoutPolicies(['changes']);
+    const changed = bring({
+      spec: { user: 'alice', secretRef: { ...secretRef, template } },
+      annotations: by('alice'),
+    });
+    expect(await isUnguarded(changed)).toBe(true);
+  });
+
   it('is not what is made then: who asked for that is recorded', async () => {
     await withoutPolicies(['changes']);
     expect(await isUnguarded(bring({ spec: own }))).toBe(false);
@@ -344,6 +356,9 @@ describe('what is changed while only the policies of ownership are away', () => 
 describe('what was written while no operator led, and the policies are not those of before', () => {
   const key = { user: 'alice', key: 'example-plain-key-of-ci', ttl: 600 };
   const known = { observedGeneration: 1, confirmedTTL: 600 };
+  const secretRef = { namespace: 'ci', name: 'out' };
+  const inSecret = { user: 'alice', ttl: 600, secretRef };
+  const templated = { ...inSecret, secretRef: { ...secretRef, template: { labels: { app: 'x' } } } };
   const unseen = (parts: CredentialParts): CredentialParts => ({
     ...parts,
     metadata: { generation: 2, ...parts.metadata },
@@ -384,6 +399,7 @@ describe('what was written while no operator led, and the policies are not those
       { spec: { ...kubeConfig.spec, certificateTTL: 0 }, metadata: { namespace: 'shop', generation: 2 } },
     ],
     ['a renewal', child, { spec: { ...child.spec, renewBefore: 60 } }],
+    ['another template of its Secret', { spec: inSecret }, { spec: templated }],
     ['another namespace', { spec: key }, { spec: { ...key, allowedNamespaces: ['theirs'] } }],
     ['an end to being disabled', { spec: key }, { status: ready('Disabled') }],
     ['an end to being disabled after its life', { spec: key }, { status: ready('Expired') }],
@@ -443,6 +459,7 @@ describe('what was written while no operator led, and the policies are not those
       { spec: { ...key, disabled: true }, status: ready('Disabled') },
     ],
     ['the use of a token', token, { metadata: { generation: 1 } }],
+    ['no template of its Secret any more', { spec: templated }, { spec: inSecret }],
   ])('takes effect where it narrows: %s', (_, before, after) => {
     expect(toldOf(confirmedWith(before, unseen(after)))).toBe(false);
   });
