@@ -9,7 +9,11 @@ const unit: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'unit',
-    include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/{component,builders,fakes}/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'tools/**/*.test.ts',
+      'test/{component,builders,fakes,page/modules}/**/*.test.ts',
+    ],
     // Many of them wait for a time limit of their own: with a worker for each core, the cores are idle half of the time.
     maxWorkers: 2 * availableParallelism(),
     // Nothing is judged by these: they end a test that hangs. A busy machine is ten times slower than an idle one, and two workers share a core.
@@ -79,7 +83,7 @@ export default defineConfig({
       }),
       withControlPlane('timed', timedFiles, { maxWorkers: safeWorkers, groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
-      withControlPlane('page', ['test/page/**/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
+      withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.
       withControlPlane('languages', ['test/languages/**/*.test.ts'], { maxWorkers: 1, groupOrder: 4 }),
     ],

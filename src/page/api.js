@@ -15,6 +15,34 @@ export class Refused extends Error {
   }
 }
 
+/** Of the largest objects, as many as fit into an answer. */
+const fewItems = 5;
+/** The gateway reads each from the API server: a page of more may take longer than an answer may. */
+const manyItems = 100;
+/** It waits up to ten seconds for the operator, and may have others to serve first. */
+export const answerMs = 30_000;
+/** A gateway sends a bookmark every 60 seconds. A connection that is silent for longer is dead. */
+const silenceMs = 75_000;
+
+/**
+ * Aborts with `outer`, and after some time of which no one said that it goes on.
+ * @param {number} ms
+ * @param {AbortSignal | null} [outer]
+ */
+export function deadline(ms, outer) {
+  const late = new AbortController();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const end = () => clearTimeout(timer);
+  const extend = () => {
+    end();
+    timer = setTimeout(() => late.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
+  };
+  extend();
+  const signal = outer ? AbortSignal.any([late.signal, outer]) : late.signal;
+  return { signal, extend, end, isLate: () => late.signal.aborted };
+}
+
 /** The gateway, for the holder of a key. The key is in this object alone, and goes with the tab. */
 export class Gateway {
   #key;
@@ -34,11 +62,28 @@ export class Gateway {
   }
 
   /**
+   * @template T
    * @param {string} path Behind the base URL.
-   * @param {RequestInit} [options]
-   * @returns {Promise<Response>} One that is no refusal.
+   * @param {RequestInit} options
+   * @param {(response: Response) => Promise<T>} read
+   * @returns {Promise<T>} What was read of an answer that is no refusal.
    */
-  async send(path, { headers = {}, ...options } = {}) {
+  async send(path, options, read) {
+    const life = deadline(answerMs, options.signal);
+    try {
+      return await read(await this.#fetch(path, { ...options, signal: life.signal }));
+    } catch (error) {
+      throw this.#toRefused(error, life.isLate());
+    } finally {
+      life.end();
+    }
+  }
+
+  /**
+   * @param {string} path
+   * @param {RequestInit} options
+   */
+  async #fetch(path, { headers = {}, ...options }) {
     /** @type {Record<string, string>} */
     const authorization = this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
     const response = await fetch(this.baseURL + path, {
@@ -48,15 +93,24 @@ export class Gateway {
       redirect: 'error',
       ...options,
       headers: { ...authorization, .../** @type {Record<string, string>} */ (headers) },
-    }).catch((error) => {
-      if (error.name === 'AbortError') throw error;
-      throw new Refused(
-        0,
-        `${new URL(this.baseURL).host} does not answer this page. Is the network there, does this browser trust its certificate, and is LATCHKEY_PAGE_URL ${location.origin}?`,
-      );
     });
     if (response.ok) return response;
     throw new Refused(response.status, messageOf(await response.text(), response.status));
+  }
+
+  /**
+   * @param {any} error
+   * @param {boolean} isLate
+   */
+  #toRefused(error, isLate) {
+    const { host } = new URL(this.baseURL);
+    // First: browsers end the reading of a body with errors of other names.
+    if (isLate) return new Refused(0, `${host} gave no answer in time.`);
+    if (error instanceof Refused || error.name === 'AbortError') return error;
+    return new Refused(
+      0,
+      `${host} does not answer this page. Is the network there, does this browser trust its certificate, and is LATCHKEY_PAGE_URL ${location.origin}?`,
+    );
   }
 
   /**
@@ -67,8 +121,7 @@ export class Gateway {
   async own(path, { method = 'GET', body, ...rest } = {}) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } };
-    const response = await this.send(`${kubernetes}/${path}`, { method, ...rest, ...sent });
-    return await response.json();
+    return await this.send(`${kubernetes}/${path}`, { method, ...rest, ...sent }, readJSON);
   }
 
   /**
@@ -82,22 +135,34 @@ export class Gateway {
   /**
    * All objects of a kind, page by page.
    * @param {string} plural
-   * @param {(items: readonly Json[]) => void} onPage
+   * @param {{ signal?: AbortSignal, query?: string, onPage: (items: readonly Json[]) => void }} options
    * @returns {Promise<string>} The version of the list, to watch from.
    */
-  async list(plural, onPage) {
+  async list(plural, { signal, query = '', onPage }) {
     let next = '';
-    for (;;) {
+    // Few at first: they are shown while the others are read.
+    let limit = 50;
+    const readPage = async () => {
       const more = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
-      const { items = [], metadata } = await this.own(`${plural}?limit=500${more}`);
+      return await this.own(`${plural}?limit=${limit}${query}${more}`, { ...(signal && { signal }) });
+    };
+    for (;;) {
+      const { items = [], metadata } = await readPage().catch(async (error) => {
+        // Somebody has made objects so large that the page is too large for one answer.
+        if (limit === fewItems || (error.status !== 400 && error.status !== 502)) throw error;
+        limit = fewItems;
+        return await readPage();
+      });
+      signal?.throwIfAborted();
       onPage(items);
+      if (limit !== fewItems) limit = manyItems;
       next = metadata?.continue ?? '';
       if (next === '') return metadata?.resourceVersion ?? '';
     }
   }
 
   /**
-   * Events of a kind, until the stream ends or the signal aborts.
+   * Events of a kind, until the stream ends, says that its version is too old, or the signal aborts.
    * @param {string} plural
    * @param {{ version: string, signal: AbortSignal, onEvent: (event: Json) => void }} options
    */
@@ -107,17 +172,44 @@ export class Gateway {
       resourceVersion: version,
       allowWatchBookmarks: 'true',
     });
-    const { body } = await this.send(`${kubernetes}/${plural}?${query}`, { signal });
-    if (body === null) return;
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = '';
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') onEvent(JSON.parse(line));
+    const life = deadline(silenceMs, signal);
+    try {
+      const { body } = await this.#fetch(`${kubernetes}/${plural}?${query}`, { signal: life.signal });
+      if (body !== null) await readEvents(body, { extend: life.extend, onEvent });
+    } catch (error) {
+      throw this.#toRefused(error, life.isLate());
+    } finally {
+      life.end();
     }
+  }
+}
+
+/** @param {Response} response */
+export const readJSON = async (response) => await response.json();
+
+/**
+ * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ * @param {{ extend: () => void, onEvent: (event: Json) => void }} options
+ */
+async function readEvents(body, { extend, onEvent }) {
+  for await (const line of linesOf(body, extend)) {
+    const event = JSON.parse(line);
+    if (event.type === 'ERROR') return;
+    if (event.type !== 'BOOKMARK') onEvent(event);
+  }
+}
+
+/**
+ * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ * @param {() => void} onData
+ */
+async function* linesOf(body, onData) {
+  let rest = '';
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    onData();
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line !== '');
   }
 }
 
@@ -141,6 +233,7 @@ export const kinds = /** @type {const} */ ({
   VirtualClusterInstanceKubeConfig: { plural: 'virtualclusterinstancekubeconfigs', word: 'kubeconfig' },
 });
 export const createdWith = `${group}/created-with`;
+export const requester = `${group}/requester`;
 export const rotateAnnotation = `${group}/rotate`;
 
 /**

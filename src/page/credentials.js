@@ -1,4 +1,4 @@
-import { createdWith } from './api.js';
+import { createdWith, requester } from './api.js';
 import { fixes } from './generated/fixes.js';
 import { describeScope } from './words.js';
 
@@ -12,7 +12,7 @@ import { describeScope } from './words.js';
  * @property {string} name
  * @property {string} title
  * @property {string} description
- * @property {'live' | 'ended' | 'disabled' | 'waiting' | 'refused'} state
+ * @property {'live' | 'ended' | 'disabled' | 'locked' | 'waiting' | 'refused'} state
  * @property {string} reason
  * @property {string} message
  * @property {string} fix
@@ -25,6 +25,7 @@ import { describeScope } from './words.js';
  * @property {string | undefined} madeWith
  * @property {string} type
  * @property {boolean} inSecret
+ * @property {string} owner Who it speaks for, or who asked for it.
  */
 
 /**
@@ -39,13 +40,14 @@ const instant = (value) => {
 /**
  * @param {Json} object
  * @param {string} kind
+ * @param {string} [whole] What it reaches without a scope, in words.
  * @returns {Credential}
  */
-export function toCredential(object, kind) {
+export function toCredential(object, kind, whole) {
   const { metadata = {}, spec = {}, status = {} } = object;
   const ready = readyOf(status);
   const state = stateOf(object, ready);
-  const reason = state === 'live' ? '' : String(ready.reason ?? 'Pending');
+  const reason = reasonOf(object, state, ready);
   const namespace = metadata.namespace ?? '';
   return {
     id: `${kind}/${namespace}/${metadata.name}`,
@@ -56,9 +58,9 @@ export function toCredential(object, kind) {
     description: spec.description ?? '',
     state,
     reason,
-    message: state === 'live' ? '' : String(ready.message ?? ''),
+    message: reason === ready.reason ? String(ready.message ?? '') : '',
     fix: Object.hasOwn(fixes, reason) ? (fixes[reason] ?? '') : '',
-    reach: reachOf(object, kind),
+    reach: reachOf(object, kind, whole),
     isWide: kind === 'OwnedAccessKey' && spec.scope === undefined && spec.accessKey === undefined,
     end: instant(status.expirationTimestamp),
     lastUse: instant(status.lastActivity),
@@ -66,6 +68,7 @@ export function toCredential(object, kind) {
     parent: spec.accessKey,
     madeWith: metadata.annotations?.[createdWith],
     type: spec.type ?? '',
+    owner: ownerOf(object),
     inSecret: spec.secretRef !== undefined && spec.secretRef !== null,
   };
 }
@@ -89,19 +92,47 @@ function stateOf({ metadata = {}, spec = {}, status = {} }, ready) {
   if (spec.disabled === true) return 'disabled';
   if (ready.status === 'True') return 'live';
   if (ready.reason === 'Expired') return 'ended';
+  if (ready.reason === 'Locked') return 'locked';
   return ready.status === 'False' ? 'refused' : 'waiting';
+}
+
+/**
+ * Why it is no longer, or not yet, of use. The operator may not have written so yet.
+ * @param {Json} object
+ * @param {Credential['state']} state
+ * @param {Json} ready
+ */
+function reasonOf({ metadata = {} }, state, ready) {
+  if (state === 'live') return '';
+  if (metadata.deletionTimestamp !== undefined) return 'Deleting';
+  if (state === 'ended') return 'Expired';
+  return state === 'disabled' ? 'Disabled' : String(ready.reason ?? 'Pending');
 }
 
 /**
  * @param {Json} object
  * @param {string} kind
+ * @param {string} [whole]
  */
-function reachOf({ metadata = {}, spec = {} }, kind) {
+function reachOf({ metadata = {}, spec = {} }, kind, whole) {
   if (kind === 'VirtualClusterInstanceKubeConfig')
     return `virtual cluster ${spec.virtualClusterInstance ?? metadata.name} in ${metadata.namespace}`;
   if (spec.scope === undefined && spec.accessKey !== undefined) return `what ${spec.accessKey} reaches`;
-  return describeScope(spec.scope);
+  return describeScope(spec.scope, whole);
 }
+
+/** @param {Json} object */
+function ownerOf({ metadata = {}, spec = {} }) {
+  if (spec.team) return `team:${spec.team}`;
+  return String(spec.user ?? spec.subject ?? metadata.annotations?.[requester] ?? '');
+}
+
+/**
+ * @param {Credential} credential
+ * @param {string} text In small letters.
+ */
+export const matches = ({ name, title, reach, state, reason, owner }, text) =>
+  [name, title, reach, state, reason, owner].some((each) => each.toLowerCase().includes(text));
 
 /** All credentials of one person, as the tree in which one ends with another. */
 export class Credentials {

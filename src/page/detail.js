@@ -1,5 +1,5 @@
 import { kinds, pathOf, rotateAnnotation } from './api.js';
-import { announce, el, foreign } from './dom.js';
+import { announce, el, untrustedText } from './dom.js';
 import { hashOf, toAccessKey } from './key-form.js';
 import { stateMark } from './list.js';
 import { shownOnce } from './shown-once.js';
@@ -8,16 +8,18 @@ import { describeEnd, describeUse, exactTime } from './words.js';
 /** @typedef {import('./credentials.js').Credential} Credential */
 /** @typedef {import('./workplace.js').Workplace} Workplace */
 
+/** @typedef {Pick<Workplace, 'dialog' | 'credentials'>} View */
+
 /**
  * All about one credential, and what can be done with it.
- * @param {Workplace} place
+ * @param {Workplace | View & { readonly isReadOnly: boolean }} place
  * @param {Credential} credential
  */
 export function openDetail(place, credential) {
   const { word } = kinds[/** @type {keyof typeof kinds} */ (credential.kind)];
   place.dialog.open(`${word[0]?.toUpperCase()}${word.slice(1)}: ${shortened(credential.name)}`, [
     facts(place, credential),
-    actions(place, credential),
+    'isReadOnly' in place ? undefined : actions(place, credential),
   ]);
 }
 
@@ -25,27 +27,28 @@ export function openDetail(place, credential) {
 const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}\u2026` : text);
 
 /**
- * @param {Workplace} place
+ * @param {View} place
  * @param {Credential} credential
  */
 function facts(place, credential) {
   const now = Date.now();
-  const { title, description, reason, message, fix, reach, end, lastUse, created, parent, madeWith } =
+  const { title, description, reason, message, fix, reach, end, lastUse, created, parent, madeWith, owner } =
     credential;
   const below = place.credentials.below(credential);
   /** @type {[string, import('./dom.js').Child][]} */
   const rows = [
     ['State', stateMark(credential)],
-    ['Why', reason !== '' && el('span', {}, `${reason}. `, foreign(message))],
+    ['Why', reason !== '' && el('span', {}, `${reason}. `, untrustedText(message))],
     ['What to do', reason !== '' && fix !== '' && fix],
-    ['Shown as', title !== credential.name && foreign(title)],
-    ['Description', description !== '' && foreign(description)],
-    ['Reaches', foreign(reach)],
+    ['Holder', 'isReadOnly' in place && untrustedText(owner)],
+    ['Shown as', title !== credential.name && untrustedText(title)],
+    ['Description', description !== '' && untrustedText(description)],
+    ['Reaches', untrustedText(reach)],
     ['Ends', describeEnd(end, now) + (end === undefined ? '' : ` (${exactTime(end)})`)],
     ['Last use', credential.kind === 'OwnedAccessKey' && describeUse(lastUse, now)],
     ['Made', created !== undefined && exactTime(created)],
-    ['Made with', madeWith !== undefined && foreign(madeWith)],
-    ['Ends with', parent !== undefined && foreign(parent)],
+    ['Made with', madeWith !== undefined && untrustedText(madeWith)],
+    ['Ends with', parent !== undefined && untrustedText(parent)],
     ['Ends when this ends', below.length > 0 && countOf(below)],
     ['Kept in', credential.inSecret && 'a Secret on the platform'],
   ];
@@ -101,7 +104,7 @@ export function confirm(place, { title, words, action, isDanger = true, work }) 
   );
   const cancel = el('button', { type: 'button', onclick: () => place.dialog.close() }, 'Cancel');
   place.dialog.open(title, [
-    ...words.map((text) => el('p', {}, foreign(text))),
+    ...words.map((text) => el('p', {}, untrustedText(text))),
     el('div', { class: 'actions' }, button, cancel),
   ]);
 }

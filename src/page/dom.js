@@ -25,7 +25,7 @@ export function el(tag, props = {}, ...children) {
  * @param {string} text
  * @param {string} [className]
  */
-export const foreign = (text, className) => el('bdi', { class: className }, clean(text));
+export const untrustedText = (text, className) => el('bdi', { class: className }, clean(text));
 
 /**
  * Without characters that are not seen: they can make one name look like another.

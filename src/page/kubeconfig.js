@@ -79,10 +79,19 @@ export function openKubeconfig(place) {
       ),
       el('label', { for: 'token-life' }, 'The token ends after'),
       life,
+      authorityHint(),
       el('div', { class: 'actions' }, submit),
     ),
   ]);
 }
+
+const authorityHint = () =>
+  el(
+    'p',
+    { class: 'hint' },
+    'The first form names no certificate authority. If this computer does not trust that of the gateway, use ',
+    el('code', {}, 'latchkey kubeconfig TARGET --certificate-authority FILE'),
+  );
 
 /**
  * @param {Workplace} place
@@ -100,11 +109,11 @@ async function issue(place, { kind, project, name }, certificateTTL) {
 }
 
 /**
- * JSON is YAML, too.
- * @param {Workplace} place
+ * As `latchkey kubeconfig` writes it, but for the certificate authority: no page can see which one its browser trusts. JSON is YAML, too.
+ * @param {{ gateway: { baseURL: string } }} place
  * @param {Target} target
  */
-function withCommand({ gateway: { baseURL } }, target) {
+export function withCommand({ gateway: { baseURL } }, target) {
   const name = `${labelOf(target).replaceAll('/', '-')}@${new URL(baseURL).host}`;
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
@@ -112,7 +121,7 @@ function withCommand({ gateway: { baseURL } }, target) {
     args: ['credential', '--base-url', baseURL],
     interactiveMode: 'IfAvailable',
     provideClusterInfo: true,
-    installHint: 'This kubeconfig needs the command latchkey in your PATH',
+    installHint: 'This kubeconfig needs the command latchkey in your PATH: npm install --global latchkey',
   };
   const document = {
     apiVersion: 'v1',

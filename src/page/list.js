@@ -1,5 +1,5 @@
 import { kinds } from './api.js';
-import { el, foreign, unseen } from './dom.js';
+import { el, unseen, untrustedText } from './dom.js';
 import { describeEnd, describeUse } from './words.js';
 
 /** @typedef {import('./credentials.js').Credential} Credential */
@@ -11,6 +11,7 @@ const stateWords = {
   live: 'works',
   ended: 'ended',
   disabled: 'disabled',
+  locked: 'locked',
   waiting: 'not confirmed yet',
   refused: 'refused',
 };
@@ -23,18 +24,19 @@ export const stateMark = ({ state }) => el('span', { class: `state ${state}` }, 
 
 /** A list of any length. Only rows that can be seen are in the document. */
 export class List {
-  element = el('ul', { class: 'keys', 'aria-label': 'Your credentials' });
+  element;
   /** @type {readonly Row[]} */
   #rows = [];
   /** @type {Map<string, { readonly item: HTMLElement, text: string }>} */
   #shown = new Map();
-  #onOpen;
+  #options;
   #rowHeight = 0;
   #isPlanned = false;
 
-  /** @param {(credential: Credential) => void} onOpen */
-  constructor(onOpen) {
-    this.#onOpen = onOpen;
+  /** @param {{ label: string, hasOwners?: boolean, onOpen: (credential: Credential) => void }} options */
+  constructor(options) {
+    this.#options = options;
+    this.element = el('ul', { class: 'keys', 'aria-label': options.label });
     const plan = () => this.#plan();
     addEventListener('scroll', plan, { passive: true });
     addEventListener('resize', () => {
@@ -105,7 +107,8 @@ export class List {
     const now = Date.now();
     const end = describeEnd(credential.end, now);
     const use = credential.kind === 'OwnedAccessKey' ? describeUse(credential.lastUse, now) : 'not recorded';
-    const { id, title, state, reach, reason, madeWith } = credential;
+    const { id, title, state, reach, reason, madeWith, owner } = credential;
+    const { hasOwners = false, onOpen } = this.#options;
     const text = JSON.stringify([title, state, reach, end, use, reason, madeWith, depth]);
     const former = this.#shown.get(id);
     if (former?.text === text) return former.item;
@@ -114,8 +117,8 @@ export class List {
     item.style.setProperty('--depth', String(Math.min(depth, 5)));
     const { word } = kinds[/** @type {keyof typeof kinds} */ (credential.kind)];
     const isFocused = item.contains(document.activeElement);
-    const button = el('button', { type: 'button', class: 'name', onclick: () => this.#onOpen(credential) });
-    button.append(foreign(title.slice(0, 300)));
+    const button = el('button', { type: 'button', class: 'name', onclick: () => onOpen(credential) });
+    button.append(untrustedText(title.slice(0, 300)));
     item.replaceChildren(
       stateMark(credential),
       el(
@@ -125,11 +128,14 @@ export class List {
         el(
           'small',
           {},
-          depth > 0 ? `${word}, ends with ` : word,
-          depth > 0 && foreign(credential.parent ?? ''),
+          word,
+          hasOwners && owner !== '' && ' of ',
+          hasOwners && owner !== '' && untrustedText(owner),
+          depth > 0 && ', ends with ',
+          depth > 0 && untrustedText(credential.parent ?? ''),
         ),
       ),
-      el('span', { class: 'reach' }, unseen('Reaches '), foreign(reach.slice(0, 300))),
+      el('span', { class: 'reach' }, unseen('Reaches '), untrustedText(reach.slice(0, 300))),
       el(
         'span',
         { class: 'end' },

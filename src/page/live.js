@@ -1,13 +1,24 @@
 import { kinds, Refused } from './api.js';
 import { toCredential } from './credentials.js';
 
-/** Between two reads of what is not watched, which also tell whether the gateway is there. */
-const readMs = 20_000;
-const retryMs = { first: 500, max: 15_000 };
+/** Between two signs of life of the gateway, and two reads of kinds that this tab does not watch. */
+const checkMs = 20_000;
+/** A round that lasted as long was a good one: the next pause is the shortest again. */
+const settledMs = 10_000;
+const pauseMs = { first: 100, max: 15_000 };
+/** Between two reads of a kind that another tab has seen changes of. */
+const rereadMs = 250;
+
+/** @typedef {keyof typeof kinds} Kind */
+/** Of these one tab alone has streams: see {@link Live}. */
+const shared = /** @type {const} */ (['DirectClusterEndpointToken', 'VirtualClusterInstanceKubeConfig']);
+/** The name of the lock of the browser, and of the channel between tabs, that say which tab that is, and what it saw. */
+const streams = 'latchkey-streams';
 
 /**
  * @typedef {object} LiveOptions
  * @property {import('./api.js').Gateway} gateway
+ * @property {string} ownPath Of the key of the page.
  * @property {import('./credentials.js').Credentials} credentials
  * @property {() => void} onChange
  * @property {(problem: string | undefined) => void} onCut Undefined: the page is up to date.
@@ -15,13 +26,18 @@ const retryMs = { first: 500, max: 15_000 };
  */
 
 /**
- * Keeps what the page shows up to date. Browsers open six connections to one host, for all tabs together. So only access keys are watched,
- * tokens and kubeconfigs are read now and then, and a tab in the background waits.
+ * Keeps what the page shows up to date. Browsers open six connections to one host, for all tabs together. So each tab that is seen watches
+ * access keys, and one of them tokens and kubeconfigs, too. It tells the others of changes, without a word of what they are.
  */
 export class Live {
   #options;
   #ended = new AbortController();
-  #round = new AbortController();
+  /** What goes on now: a round, or the pause before the next one. */
+  #phase = new AbortController();
+  /** The last read of each kind, which gives its version. One follows the other: an older answer never comes over a newer one. */
+  #reads = /** @type {Record<Kind, Promise<string>>} */ ({});
+  /** Whether this tab has the streams of all kinds. */
+  #hasStreams = false;
 
   /** @param {LiveOptions} options */
   constructor(options) {
@@ -35,99 +51,186 @@ export class Live {
 
   stop() {
     this.#ended.abort();
-    this.#round.abort();
+    this.#phase.abort();
   }
 
-  /** Reads tokens and kubeconfigs again, which are not watched. */
+  /** Reads again what this tab does not watch. */
   async refresh() {
-    await Promise.all([
-      this.#list('DirectClusterEndpointToken'),
-      this.#list('VirtualClusterInstanceKubeConfig'),
-    ]);
+    if (this.#hasStreams) return;
+    await Promise.all(shared.map((kind) => this.#read(kind, this.#ended.signal)));
   }
 
   /** @param {string} [problem] */
   #restart(problem) {
     if (problem !== undefined) this.#options.onCut(problem);
-    this.#round.abort();
+    this.#phase.abort();
+  }
+
+  /** The signal of the next round or pause. */
+  #begin() {
+    this.#phase = new AbortController();
+    return this.#phase.signal;
   }
 
   async #run() {
-    const wait = { ms: retryMs.first };
+    let pause = pauseMs.first;
     while (!this.#ended.signal.aborted) {
-      this.#round = new AbortController();
-      const { signal } = this.#round;
-      if (document.hidden || !navigator.onLine) await sleep(retryMs.max, signal);
-      else {
-        const onTold = () => void Object.assign(wait, { ms: retryMs.first });
-        const error = await this.#follow(signal, onTold).catch((reason) => reason);
-        if (error !== undefined && !signal.aborted) await this.#failed(error, wait);
-        // A watch that ends by itself is begun again, and not at once: a gateway that only ends them would be asked without a pause.
-        else await sleep(retryMs.first, signal);
+      if (document.hidden || !navigator.onLine) {
+        await sleep(pauseMs.max, this.#begin());
+        continue;
       }
+      const begun = performance.now();
+      const error = await this.#follow(this.#begin()).catch((reason) => reason);
+      // Ended by an event of the browser, which says that something is different now.
+      if (this.#phase.signal.aborted) continue;
+      this.#phase.abort();
+      if (error !== undefined) this.#onFailed(error);
+      if (performance.now() - begun > settledMs) pause = pauseMs.first;
+      // Never at once: a gateway that only ends watches would be asked without a pause.
+      await sleep(pause * (0.75 + Math.random() / 2), this.#begin());
+      pause = Math.min(2 * pause, pauseMs.max);
     }
   }
 
-  /**
-   * @param {unknown} error
-   * @param {{ ms: number }} wait
-   */
-  async #failed(error, wait) {
+  /** @param {unknown} error */
+  #onFailed(error) {
     const { onCut, onRefused } = this.#options;
-    if (error instanceof Refused && error.status === 401) {
-      this.stop();
-      return onRefused(error);
-    }
-    onCut(error instanceof Error ? error.message : 'The gateway does not answer.');
-    await sleep(wait.ms, this.#round.signal);
-    wait.ms = Math.min(2 * wait.ms, retryMs.max);
+    // So many changes came at once that the gateway no longer has them all: they are read again.
+    if (error instanceof Refused && error.status === 410) return;
+    if (!(error instanceof Refused) || error.status !== 401)
+      return onCut(error instanceof Error ? error.message : 'The gateway does not answer.');
+    this.stop();
+    onRefused(error);
   }
 
   /**
+   * One round: reads everything, then follows it until a watch ends or something fails.
    * @param {AbortSignal} signal
-   * @param {() => void} onTold
    */
-  async #follow(signal, onTold) {
-    const { gateway, onCut } = this.#options;
-    const version = await this.#list('OwnedAccessKey');
-    await this.refresh();
-    // The network may have gone while these answers were under way: they would say that the page is up to date.
-    if (signal.aborted) return;
-    onCut(undefined);
-    onTold();
-    const timer = setInterval(() => void this.refresh().catch(() => this.#round.abort()), readMs);
+  async #follow(signal) {
+    await Promise.all([
+      this.#read('OwnedAccessKey', signal),
+      ...shared.map((kind) => this.#read(kind, signal)),
+    ]);
+    // The network may have gone while the last of these answers was under way: it would say that the page is up to date.
+    signal.throwIfAborted();
+    this.#options.onCut(undefined);
+    const channel = new BroadcastChannel(streams);
     try {
-      const { plural } = kinds.OwnedAccessKey;
-      await gateway.watch(plural, { version, signal, onEvent: (event) => this.#onEvent(event) });
+      await Promise.race([
+        this.#watch('OwnedAccessKey', signal),
+        this.#watchShared(channel, signal),
+        this.#hear(channel, signal),
+        this.#check(signal),
+      ]);
     } finally {
-      clearInterval(timer);
+      channel.close();
     }
   }
 
-  /** @param {import('./api.js').Json} event */
-  #onEvent({ type, object }) {
-    const { credentials, onChange } = this.#options;
-    if (type === 'BOOKMARK') return;
-    if (type === 'ERROR') return this.#round.abort();
-    const credential = toCredential(object, 'OwnedAccessKey');
-    if (type === 'DELETED') credentials.drop(credential.id);
-    else credentials.put(credential);
-    onChange();
-    // What ends with a key is a token or a kubeconfig, too.
-    if (type !== 'ADDED') void this.refresh().catch(() => undefined);
+  /**
+   * As soon as no other tab does.
+   * @param {BroadcastChannel} channel
+   * @param {AbortSignal} signal
+   */
+  async #watchShared(channel, signal) {
+    await navigator.locks.request(streams, { signal }, async () => {
+      this.#hasStreams = true;
+      try {
+        await Promise.race(shared.map((kind) => this.#watch(kind, signal, () => channel.postMessage(kind))));
+      } finally {
+        this.#hasStreams = false;
+      }
+    });
   }
 
-  /** @param {keyof typeof kinds} kind */
-  async #list(kind) {
+  /**
+   * Reads a kind again that another tab has seen a change of. Rejects where that fails.
+   * @param {BroadcastChannel} channel
+   * @param {AbortSignal} signal
+   */
+  async #hear(channel, signal) {
+    const { promise, reject } = /** @type {PromiseWithResolvers<never>} */ (Promise.withResolvers());
+    /** @type {Set<Kind>} */
+    const changed = new Set();
+    let isReading = false;
+    const reread = async () => {
+      isReading = true;
+      for (const kind of changed) {
+        changed.delete(kind);
+        await this.#read(kind, signal);
+        await sleep(rereadMs, signal);
+      }
+      isReading = false;
+    };
+    channel.onmessage = ({ data }) => {
+      if (!shared.includes(data) || this.#hasStreams) return;
+      changed.add(data);
+      if (!isReading) reread().catch(reject);
+    };
+    await promise;
+  }
+
+  /**
+   * Rejects when the gateway is away. The tab with the streams may be that of another person, so this one reads all that it does not watch.
+   * @param {AbortSignal} signal
+   */
+  async #check(signal) {
+    for (;;) {
+      await sleep(checkMs, signal);
+      signal.throwIfAborted();
+      const { gateway, ownPath } = this.#options;
+      await Promise.all([gateway.own(ownPath, { signal }), this.refresh()]);
+    }
+  }
+
+  /**
+   * @param {Kind} kind
+   * @param {AbortSignal} signal
+   * @param {() => void} [onSeen]
+   */
+  async #watch(kind, signal, onSeen) {
+    const { gateway, credentials, onChange } = this.#options;
+    const version = await this.#reads[kind];
+    /** @param {import('./api.js').Json} event */
+    const onEvent = ({ type, object }) => {
+      const credential = toCredential(object, kind);
+      if (type === 'DELETED') credentials.drop(credential.id);
+      else credentials.put(credential);
+      onChange();
+      onSeen?.();
+    };
+    await gateway.watch(kinds[kind].plural, { version, signal, onEvent });
+  }
+
+  /**
+   * @param {Kind} kind
+   * @param {AbortSignal} signal
+   */
+  #read(kind, signal) {
+    const read = async () => await this.#list(kind, signal);
+    this.#reads[kind] = Promise.resolve(this.#reads[kind]).then(read, read);
+    return this.#reads[kind];
+  }
+
+  /**
+   * @param {Kind} kind
+   * @param {AbortSignal} signal
+   */
+  async #list(kind, signal) {
     const { gateway, credentials, onChange } = this.#options;
     const seen = new Set();
-    const version = await gateway.list(kinds[kind].plural, (items) => {
-      for (const item of items) {
-        const credential = toCredential(item, kind);
-        seen.add(credential.id);
-        credentials.put(credential);
-      }
-      onChange();
+    signal.throwIfAborted();
+    const version = await gateway.list(kinds[kind].plural, {
+      signal,
+      onPage: (items) => {
+        for (const item of items) {
+          const credential = toCredential(item, kind);
+          seen.add(credential.id);
+          credentials.put(credential);
+        }
+        onChange();
+      },
     });
     credentials.keep(kind, seen);
     onChange();
@@ -142,6 +245,7 @@ export class Live {
  */
 const sleep = (ms, signal) =>
   new Promise((resolve) => {
+    if (signal.aborted) return resolve();
     const timer = setTimeout(resolve, ms);
     signal.addEventListener('abort', () => {
       clearTimeout(timer);

@@ -1,4 +1,4 @@
-import { Refused } from './api.js';
+import { answerMs, deadline, Refused, readJSON } from './api.js';
 
 /** @typedef {import('./api.js').Json} Json */
 /** @typedef {{ issuer: string, clientID: string }} Provider */
@@ -23,7 +23,7 @@ const redirect = () => `${location.origin}/`;
  * @returns {Promise<readonly Provider[]>}
  */
 export async function findProviders(gateway) {
-  const document = await (await gateway.send('/.well-known/oauth-protected-resource')).json();
+  const document = await gateway.send('/.well-known/oauth-protected-resource', {}, readJSON);
   const {
     authorization_servers: issuers = [],
     latchkey_client_id: one,
@@ -36,10 +36,12 @@ export async function findProviders(gateway) {
  * @param {string} url
  * @returns {Promise<Json>}
  */
-async function readJSON(url, options = {}) {
+async function askProvider(url, options = {}) {
+  const life = deadline(answerMs);
   const asked = {
     credentials: /** @type {const} */ ('omit'),
     redirect: /** @type {const} */ ('error'),
+    signal: life.signal,
     ...options,
   };
   const response = await fetch(url, asked).catch(() => {
@@ -49,6 +51,8 @@ async function readJSON(url, options = {}) {
     );
   });
   const body = await response.json().catch(() => ({}));
+  life.end();
+  if (life.isLate()) throw new Refused(0, `${new URL(url).host} gave no answer in time.`);
   if (response.ok) return body;
   const why = String(body.error_description ?? body.error ?? `status ${response.status}`).slice(0, 500);
   throw new Refused(response.status, `The login failed at the provider: ${why}`);
@@ -56,7 +60,7 @@ async function readJSON(url, options = {}) {
 
 /** @param {string} issuer */
 async function discover(issuer) {
-  const document = await readJSON(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  const document = await askProvider(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
   if (document['issuer'] !== issuer) throw new Refused(0, `${issuer} calls itself ${document['issuer']}.`);
   for (const name of ['authorization_endpoint', 'token_endpoint'])
     if (!String(document[name]).startsWith('https://'))
@@ -111,7 +115,7 @@ export async function finishLogin(gateway) {
   const code = answer.get('code');
   if (code === null)
     throw new Refused(0, `The login failed at the provider: ${answer.get('error') ?? 'no code'}`);
-  const { id_token: token } = await readJSON(document['token_endpoint'], {
+  const { id_token: token } = await askProvider(document['token_endpoint'], {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'authorization_code',
@@ -146,6 +150,6 @@ function nonceOf(token) {
  */
 async function exchange(gateway, token) {
   const form = { grant_type: grant, subject_token: token, subject_token_type: idToken };
-  const response = await gateway.send('/oauth/token', { method: 'POST', body: new URLSearchParams(form) });
-  return (await response.json()).access_token;
+  const asked = { method: 'POST', body: new URLSearchParams(form) };
+  return (await gateway.send('/oauth/token', asked, readJSON)).access_token;
 }

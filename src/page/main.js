@@ -43,12 +43,17 @@ function showLogin(why) {
     required: true,
     spellcheck: 'false',
   });
+  let isEntering = false;
   const submit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
+    // Twice in a row would open two of them, and one would go on unseen.
+    if (isEntering) return;
     const key = field.value.trim();
     field.value = '';
+    isEntering = true;
     problem.hidden = true;
     await attempt(async () => await enter(key, false));
+    isEntering = false;
   };
   byID('top').replaceChildren(el('h1', {}, 'Latchkey'));
   byID('main').replaceChildren(

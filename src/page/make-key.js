@@ -1,4 +1,5 @@
-import { announce, el, foreign } from './dom.js';
+import { kinds } from './api.js';
+import { announce, el, untrustedText } from './dom.js';
 import { shownOnce } from './shown-once.js';
 import { describeEnd } from './words.js';
 
@@ -38,6 +39,7 @@ const readable = [
 
 /** @param {Workplace} place */
 export function openMakeKey(place) {
+  const kind = kindChoice();
   const name = el('input', { id: 'purpose', autocomplete: 'off', maxlength: '200' });
   const life = el(
     'select',
@@ -66,8 +68,9 @@ export function openMakeKey(place) {
     void place.dialog.attempt(submit, async () => {
       const ttl = Number(life.value);
       const scope = choice.scope();
-      await make(place, {
-        ...(name.value === '' ? {} : { displayName: name.value }),
+      await make(place, kind.value(), {
+        // A token has no name for people.
+        ...(name.value === '' || kind.value() !== 'OwnedAccessKey' ? {} : { displayName: name.value }),
         ...(ttl === 0 ? {} : { ttl }),
         ...(scope === undefined ? {} : { scope }),
       });
@@ -79,6 +82,7 @@ export function openMakeKey(place) {
       'form',
       { onsubmit },
       agent,
+      kind.element,
       el('label', { for: 'purpose' }, 'What it is for'),
       name,
       el('label', { for: 'life' }, 'Ends after'),
@@ -95,17 +99,35 @@ export function openMakeKey(place) {
   ]);
 }
 
+const makeable = /** @type {const} */ (['OwnedAccessKey', 'DirectClusterEndpointToken']);
+
+/** Nearly all want a key: it makes tokens, too, and can be rotated and disabled. */
+function kindChoice() {
+  const isToken = el('input', { id: 'is-token', type: 'checkbox' });
+  const label = el(
+    'label',
+    { for: 'is-token' },
+    'a token for direct endpoints of clusters, in place of a key',
+  );
+  return {
+    element: el('div', { class: 'check' }, isToken, label),
+    value: () => makeable[isToken.checked ? 1 : 0],
+  };
+}
+
 /**
  * @param {Workplace} place
+ * @param {(typeof makeable)[number]} kind
  * @param {Json} spec
  */
-async function make(place, spec) {
-  const made = await place.gateway.own('ownedaccesskeys', { method: 'POST', body: { spec } });
-  const { key } = made['spec'];
+async function make(place, kind, spec) {
+  const { plural, word } = kinds[kind];
+  const made = await place.gateway.own(plural, { method: 'POST', body: { spec } });
+  const key = kind === 'OwnedAccessKey' ? made['spec'].key : made['status']?.token;
   const { name } = made['metadata'];
   if (typeof key !== 'string' || key.startsWith('sha256:'))
-    throw new Error(`${name} was made, and its key was not shown. Delete it.`);
-  shownOnce(place.dialog, { title: 'Your new key', key, words: [`Its name is ${name}.`] });
+    throw new Error(`${name} was made, and its ${word} was not shown. Delete it.`);
+  shownOnce(place.dialog, { title: `Your new ${word}`, key, words: [`Its name is ${name}.`] });
 }
 
 /** @typedef {{ kind: string, project?: string, name: string }} Target */
@@ -142,7 +164,7 @@ function reachChoice(place, isReadOnly) {
       }));
       boxes.replaceChildren(
         ...offered.map(({ box, target }) =>
-          el('div', { class: 'check' }, box, el('label', { for: box.id }, foreign(nameOf(target)))),
+          el('div', { class: 'check' }, box, el('label', { for: box.id }, untrustedText(nameOf(target)))),
         ),
       );
       if (offered.length === 0) boxes.textContent = 'You may use no target yet.';

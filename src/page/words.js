@@ -19,9 +19,10 @@ const entries = (list) =>
 /**
  * A scope in words.
  * @param {Json | undefined} scope
+ * @param {string} [whole] Of none.
  */
-export function describeScope(scope) {
-  if (scope === undefined || scope === null) return 'all that you may reach';
+export function describeScope(scope, whole = 'all that you may reach') {
+  if (scope === undefined || scope === null) return whole;
   const parts = lists.flatMap(([list, one, name]) => {
     const names = entries(scope[list]).map(name);
     return names.length === 0 ? [] : [`${one}${names.length > 1 ? 's' : ''} ${names.join(', ')}`];

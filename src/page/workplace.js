@@ -1,8 +1,9 @@
 import { pathOf } from './api.js';
-import { Credentials } from './credentials.js';
+import { Credentials, matches } from './credentials.js';
 import { confirm, countOf, openDetail } from './detail.js';
 import { Dialog } from './dialog.js';
-import { announce, byID, el, foreign } from './dom.js';
+import { announce, byID, el, untrustedText } from './dom.js';
+import { Everyone, maySeeEveryone } from './everyone.js';
 import { openKubeconfig } from './kubeconfig.js';
 import { List } from './list.js';
 import { Live } from './live.js';
@@ -17,7 +18,7 @@ export class Workplace {
   dialog = new Dialog();
   gateway;
   self;
-  #list = new List((credential) => openDetail(this, credential));
+  #list = new List({ label: 'Your credentials', onOpen: (credential) => openDetail(this, credential) });
   #live;
   #onLeave;
   /** Whether the login of this page made its key: it ends with the page. */
@@ -25,6 +26,14 @@ export class Workplace {
   #filter = el('input', { id: 'filter', type: 'search', autocomplete: 'off', oninput: () => this.changed() });
   #count = el('p', { class: 'count' });
   #cut = el('p', { class: 'cut', role: 'alert', hidden: true });
+  /** Hidden until it is known that this person may look. */
+  #everyone = el(
+    'button',
+    { type: 'button', hidden: true, onclick: () => this.#showEveryone() },
+    'Everyone\u2019s credentials',
+  );
+  /** @type {Everyone | undefined} */
+  #other;
   #isEmptyKnown = false;
 
   /**
@@ -35,13 +44,20 @@ export class Workplace {
     this.self = self;
     this.#isLogin = isLogin;
     this.#onLeave = onLeave;
-    this.#show();
+    this.#showTop();
+    this.#showOwn();
     this.#live = this.#follow();
+    // Also so that the browser knows that it may send a DELETE there: a tab that goes has no time to ask, and reads keep that fresh.
+    void gateway.own(this.#ownPath()).catch(() => undefined);
+    void maySeeEveryone(gateway).then((may) => {
+      this.#everyone.hidden = !may;
+    });
   }
 
   #follow() {
     return new Live({
       gateway: this.gateway,
+      ownPath: this.#ownPath(),
       credentials: this.credentials,
       onChange: () => this.changed(),
       onCut: (problem) => this.#onCut(problem),
@@ -49,7 +65,7 @@ export class Workplace {
     });
   }
 
-  #show() {
+  #showTop() {
     const end = this.#ownEnd();
     byID('top').replaceChildren(
       el('h1', {}, 'Latchkey'),
@@ -57,11 +73,14 @@ export class Workplace {
         'p',
         { class: 'who' },
         'You are ',
-        foreign(String(this.self['subject'] ?? '')),
+        untrustedText(String(this.self['subject'] ?? '')),
         end === undefined ? '. Your key has no end.' : `. Your key ends ${describeEnd(end, Date.now())}.`,
       ),
       el('button', { type: 'button', onclick: () => this.logOut() }, this.#isLogin ? 'Log out' : 'Leave'),
     );
+  }
+
+  #showOwn() {
     byID('main').replaceChildren(
       this.#cut,
       el(
@@ -70,11 +89,17 @@ export class Workplace {
         el('div', { class: 'filter' }, el('label', { for: 'filter' }, 'Find'), this.#filter),
         el('button', { type: 'button', class: 'main', onclick: () => openMakeKey(this) }, 'Make a key'),
         el('button', { type: 'button', onclick: () => openKubeconfig(this) }, 'Get a kubeconfig'),
+        this.#everyone,
       ),
       this.#count,
       this.#list.element,
       this.dialog.element,
     );
+    this.changed();
+  }
+
+  #showEveryone() {
+    this.#other = new Everyone(this, () => this.#showOwn());
   }
 
   #ownEnd() {
@@ -86,7 +111,7 @@ export class Workplace {
   changed() {
     const text = this.#filter.value.trim().toLowerCase();
     const { rows } = this.credentials;
-    const found = text === '' ? rows : rows.filter(({ credential }) => fits(credential, text));
+    const found = text === '' ? rows : rows.filter(({ credential }) => matches(credential, text));
     this.#list.show(found);
     const count = found.length === rows.length ? `${rows.length}` : `${found.length} of ${rows.length}`;
     if (rows.length > 0) this.#count.textContent = `${count} credential${rows.length === 1 ? '' : 's'}`;
@@ -131,6 +156,10 @@ export class Workplace {
     return [...this.credentials.rows].map(({ credential }) => credential).find((each) => this.isOwn(each));
   }
 
+  #ownPath() {
+    return pathOf({ kind: 'OwnedAccessKey', namespace: '', name: this.self['credential'].name });
+  }
+
   /** Ends the key of a login; another key is forgotten only. */
   logOut() {
     if (!this.#isLogin) return this.leave();
@@ -153,35 +182,26 @@ export class Workplace {
 
   async #endLogin() {
     const { gateway } = this;
-    const { name } = this.self['credential'];
     // First: it is gone from here whatever the gateway says.
     this.leave();
-    await gateway
-      .own(pathOf({ kind: 'OwnedAccessKey', namespace: '', name }), { method: 'DELETE' })
-      .catch((error) => {
-        if (error.status !== 401 && error.status !== 404)
-          announce(`The key is forgotten here, and lives on: ${error.message}`);
-      });
+    await gateway.own(this.#ownPath(), { method: 'DELETE' }).catch((error) => {
+      if (error.status !== 401 && error.status !== 404)
+        announce(`The key is forgotten here, and lives on: ${error.message}`);
+    });
   }
 
   /** The tab goes: its key ends, unless something that was made with it would end too. */
   abandon() {
     const own = this.#ownKey();
     if (!this.#isLogin || own === undefined || this.credentials.below(own).length > 0) return;
-    void this.gateway.own(pathOf(own), { method: 'DELETE', keepalive: true }).catch(() => undefined);
+    void this.gateway.own(this.#ownPath(), { method: 'DELETE', keepalive: true }).catch(() => undefined);
   }
 
   /** @param {string} [why] */
   leave(why) {
     this.#live.stop();
+    this.#other?.stop();
     this.dialog.close();
     this.#onLeave(why);
   }
 }
-
-/**
- * @param {Credential} credential
- * @param {string} text
- */
-const fits = ({ name, title, reach, state, reason }, text) =>
-  [name, title, reach, state, reason].some((each) => each.toLowerCase().includes(text));

@@ -56,12 +56,14 @@ describe('the manifests in the documents', () => {
 });
 
 /** The overlay of docs/guide/install.md with these patches, as kustomize renders it. */
-async function rendered(name: string, patches: readonly string[]): Promise<string> {
+const rendered = async (name: string, patches: readonly string[]): Promise<string> =>
+  await renderOverlay(name, [yamlBlocks('docs/guide/install.md')[0] ?? '', ...patches].join(''));
+
+async function renderOverlay(name: string, overlay: string): Promise<string> {
   const folder = path.join(world.guard.folder, name);
   mkdirSync(folder);
   symlinkSync(root, path.join(folder, 'latchkey'));
-  const [overlay = ''] = yamlBlocks('docs/guide/install.md');
-  writeFileSync(path.join(folder, 'kustomization.yaml'), [overlay, ...patches].join(''));
+  writeFileSync(path.join(folder, 'kustomization.yaml'), overlay);
   return await kubectl.ok(['kustomize', folder]);
 }
 
@@ -99,4 +101,18 @@ it('the overlay in docs/guide/install.md renders, with its base URL, its image a
   const first = ['ValidatingAdmissionPolicyBinding', 'CustomResourceDefinition', 'Deployment'];
   const places = first.map((kind) => text.indexOf(`kind: ${kind}\n`));
   expect(places).toEqual(places.toSorted((one, other) => one - other));
+});
+
+it('the overlay in docs/reference/page.md opens the port of the page at the pods, the Service and the NetworkPolicy', async () => {
+  const [overlay = ''] = yamlBlocks('docs/reference/page.md');
+  const objects = parseAllDocuments(await renderOverlay('page', overlay)).map((one) => one.toJS());
+  const find = (wanted: string) =>
+    objects.find(({ kind, metadata }) => kind === wanted && metadata.name === 'latchkey-gateway').spec;
+  expect(find('Deployment').template.spec.containers[0].ports).toContainEqual({
+    name: 'page',
+    containerPort: 8444,
+  });
+  expect(find('Service').ports).toContainEqual({ name: 'page', port: 8444, targetPort: 'page' });
+  expect(find('NetworkPolicy').ingress[0].ports).toContainEqual({ port: 'page' });
+  expect(objects.find(({ kind }) => kind === 'ConfigMap').data).toMatchObject({ LATCHKEY_PAGE: 'on' });
 });

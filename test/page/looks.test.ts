@@ -1,8 +1,10 @@
 import type { Page, Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { uniqueName } from '../../lab/operator/manifest.ts';
+import { until } from '../../lab/operator/until.ts';
+import { knownHolder } from '../e2e/gateway/known-holder.ts';
 import { expectAccessible, expectNoSidewaysScroll, takePicture } from './looks.ts';
-import { expectNothingUnexpected, paste, startPageWorld } from './page-world.ts';
+import { expectNothingUnexpected, paste, startPageWorld, timeOf } from './page-world.ts';
 
 const place = await startPageWorld();
 const { world, open, openAs } = place;
@@ -45,32 +47,57 @@ describe('a network that goes away', () => {
   });
 });
 
+describe('a connection that carries nothing any more', () => {
+  it('is said too, and the page tries again', async () => {
+    const user = uniqueName('nina');
+    const { page } = await openAs(user, {}, { hasClock: true });
+    await rows(page).first().waitFor();
+    // From now on nothing is answered, and nothing is refused.
+    const hung: Route[] = [];
+    await page.route(/\/kubernetes\/management\//, (route) => void hung.push(route));
+    await page.clock.runFor(21_000);
+    await until('the page looks whether the gateway is there', async () => hung.length > 0);
+    await page.clock.runFor(31_000);
+    const alert = page.getByRole('alert').filter({ hasText: 'gave no answer in time' });
+    await alert.waitFor();
+    await page.unroute(/\/kubernetes\/management\//);
+    const { object } = await world.holder({ user, displayName: 'made meanwhile' });
+    await page.clock.runFor(31_000);
+    await page.getByText(object.spec.displayName).waitFor();
+    await alert.waitFor({ state: 'hidden' });
+  });
+});
+
 describe('five thousand keys', () => {
   it('begin to show within a second, scroll smoothly, and stay few in the document', async () => {
-    const { key } = await world.holder({ user: uniqueName('judy') });
+    const user = uniqueName('judy');
+    const { key } = await knownHolder(world, { user });
     const page = await open();
-    const url = /\/ownedaccesskeys\?limit=500/;
-    await page.route(url, async (route) => await fulfill(route, place.pageURL));
+    await page.route(
+      /\/ownedaccesskeys\?limit=\d+(?:&continue|$)/,
+      async (route) => await fulfill(route, place.pageURL),
+    );
+    const begun = await timeOf(page, { shows: 'You are' });
+    const shown = await timeOf(page, { shows: 'works' });
     await paste(page, key);
-    await page.getByText('You are').waitFor();
-    const begun = performance.now();
-    await rows(page).first().waitFor();
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect((await shown()) - (await begun())).toBeLessThan(1_000);
     await page.getByText('5000 credentials').waitFor();
     expect(await rows(page).count()).toBeLessThan(80);
-    // Of sixty frames the median: one alone may wait for what else the machine does.
-    const median = await page.evaluate(async () => {
-      const frames: number[] = [];
-      let former = performance.now();
-      while (frames.length < 60) {
+    // Each frame jumps by more than a window. Time of the processor: that of the clock would be of all that the machine does.
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const busyMs = async () => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+    };
+    const before = await busyMs();
+    await page.evaluate(async () => {
+      for (let frame = 0; frame < 60; frame += 1) {
         scrollBy({ top: 4_000 });
         await new Promise((resolve) => requestAnimationFrame(resolve));
-        frames.push(performance.now() - former);
-        former = performance.now();
       }
-      return frames.sort((one, other) => one - other)[30];
     });
-    expect(median).toBeLessThan(50);
+    expect(((await busyMs()) - before) / 60).toBeLessThan(50);
     expect(await rows(page).count()).toBeLessThan(80);
     await page.getByLabel('Find').fill('key-4321');
     await page.getByText('1 of 5000 credentials').waitFor();
@@ -78,7 +105,10 @@ describe('five thousand keys', () => {
   });
 });
 
-/** The page knows of no more than the gateway sends, so ten pages of five hundred stand for a gateway with so many keys. */
+/**
+ * Ten pages of five hundred. That many real keys are stored in etcd in seconds, but the gateway reads each from the API server: the list
+ * took between one and four minutes beside other lanes, and said nothing about the page.
+ */
 async function fulfill(route: Route, origin: string): Promise<void> {
   const from = Number(new URL(route.request().url()).searchParams.get('continue') ?? 0);
   const items = Array.from({ length: 500 }, (_, index) => ({

@@ -14,6 +14,9 @@ import { knownHolder } from '../e2e/gateway/known-holder.ts';
 import { makeCluster, makeInstance } from '../e2e/targets/target-world.ts';
 import { startChromium } from './chromium.ts';
 
+/** `hasClock`: the time of the page is that of `page.clock`. */
+type OpenOptions = BrowserContextOptions & { readonly hasClock?: boolean };
+
 export interface PageWorld {
   readonly world: GatewayWorld;
   readonly browser: Browser;
@@ -26,9 +29,13 @@ export interface PageWorld {
   readonly instance: string;
   readonly cluster: string;
   /** The page in a browser of its own. Messages of its console that are errors fail the test at the end. */
-  open(options?: BrowserContextOptions): Promise<Page>;
+  open(options?: OpenOptions): Promise<Page>;
   /** The same, after a key of the user was pasted. */
-  openAs(user: string, spec?: object): Promise<{ page: Page; key: Stored; secret: string }>;
+  openAs(
+    user: string,
+    spec?: object,
+    options?: OpenOptions,
+  ): Promise<{ page: Page; key: Stored; secret: string }>;
   /** Lets the user into cluster and virtual cluster. */
   letIn(user: string): Promise<void>;
 }
@@ -67,9 +74,10 @@ export async function startPageWorld(): Promise<PageWorld> {
     await browser.close();
     await guard.stop();
   });
-  const open: PageWorld['open'] = async (options = {}) => {
+  const open: PageWorld['open'] = async ({ hasClock = false, ...options } = {}) => {
     const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
     const page = await context.newPage();
+    if (hasClock) await page.clock.install();
     page.on('pageerror', (error) => unexpected.push(error.message));
     page.on('console', (message) => {
       if (/Content Security Policy|TrustedHTML/i.test(message.text())) unexpected.push(message.text());
@@ -77,9 +85,9 @@ export async function startPageWorld(): Promise<PageWorld> {
     await page.goto(pageURL);
     return page;
   };
-  const openAs: PageWorld['openAs'] = async (user, spec = {}) => {
+  const openAs: PageWorld['openAs'] = async (user, spec = {}, options = {}) => {
     const { object, key } = await knownHolder(world, { user, ...spec });
-    const page = await open();
+    const page = await open(options);
     await paste(page, key);
     return { page, key: object, secret: key };
   };
@@ -99,6 +107,33 @@ export const expectNothingUnexpected = () => expect(unexpected.splice(0)).toEqua
 export async function paste(page: Page, key: string): Promise<void> {
   await page.getByLabel('Or paste an access key').fill(key);
   await page.getByRole('button', { name: 'Go on' }).click();
+}
+
+/** When the page first shows this, or no longer does, by its own clock: this process may not come to look in time. */
+export async function timeOf(
+  page: Page,
+  change: { readonly shows: string } | { readonly hides: string },
+): Promise<() => Promise<number>> {
+  const name = uniqueName('seen');
+  await page.evaluate(
+    ([wanted, place]) => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      const check = () => {
+        const { innerText } = document.body;
+        const isSo = 'shows' in wanted ? innerText.includes(wanted.shows) : !innerText.includes(wanted.hides);
+        if (isSo) resolve(Date.now());
+      };
+      const all = { subtree: true, childList: true, characterData: true, attributes: true };
+      new MutationObserver(check).observe(document.body, all);
+      Object.assign(globalThis, { [place]: promise });
+    },
+    [change, name] as const,
+  );
+  return async () =>
+    await page.evaluate(
+      (place) => (globalThis as unknown as Record<string, Promise<number>>)[place] ?? Number.NaN,
+      name,
+    );
 }
 
 /** The platform plays a connected cluster and a virtual cluster, too. */

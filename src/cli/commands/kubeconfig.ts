@@ -84,7 +84,11 @@ function execArguments(invocation: Invocation, { baseURL }: Connection): readonl
   return ['credential', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)])];
 }
 
-function kubeconfigFor(target: Target, { baseURL, ca }: Connection, args: readonly string[]) {
+export function kubeconfigFor(
+  target: Target,
+  { baseURL, ca }: Pick<Connection, 'baseURL' | 'ca'>,
+  args: readonly string[],
+) {
   const name = `${target.name.replaceAll('/', '-')}@${new URL(baseURL).host}`;
   return {
     apiVersion: 'v1',
