@@ -111,9 +111,7 @@ export class FollowedCredentials {
   find(hash: string): Verdict | undefined {
     const known = this.#set?.credentials.get(hash);
     if (known === undefined || known.credential.end <= this.now() || this.#isBarred(hash)) return undefined;
-    const verdict = verdictOn(known);
-    if (verdict !== undefined) this.#hashes.set(verdict.identity, hash);
-    return verdict;
+    return known.verdict ?? this.#judge(hash, known);
   }
 
   /** Of the token that a verdict with this identity is about. */
@@ -222,14 +220,15 @@ export class FollowedCredentials {
     this.#barred.delete(hash);
     return false;
   }
-}
 
-/** Names that no request may carry stand for the control plane and for all rights: such a credential is none. */
-function verdictOn(known: KnownCredential): Verdict | undefined {
-  try {
-    known.verdict ??= toVerdict(known.credential);
-    return known.verdict;
-  } catch {
-    return undefined;
+  /** Names that no request may carry stand for the control plane and for all rights: such a credential is none. */
+  #judge(hash: string, known: KnownCredential): Verdict | undefined {
+    try {
+      known.verdict = toVerdict(known.credential);
+      this.#hashes.set(known.verdict.identity, hash);
+      return known.verdict;
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
@@ -121,6 +125,27 @@ describe('a direct endpoint', () => {
     await until('the right counts', async () => (await ask({})) === '{"allowed":true}');
     for (const query of [{ hash: stranger.hash }, { space: 'other' }, { namespace: 'default' }, { hash: '' }])
       expect(await ask(query)).toBe('{"allowed":false}');
+  });
+
+  it('follows the stream with the key that the steps of its page make', async () => {
+    const page = readFileSync('docs/reference/direct-endpoint.md', 'utf8');
+    const [, block = ''] = /^ *```console\n(.*?)^ *```/ms.exec(page) ?? [];
+    // Without the indentation of the list and the prompt.
+    const script = block.replaceAll(/^ {3}(?:\$ )?/gm, '').replaceAll('edge', cluster);
+    const { plane } = world;
+    const { stdout } = await promisify(execFile)('sh', ['-ec', `${script}\ncat key`], {
+      cwd: guard.folder,
+      env: {
+        KUBECONFIG: plane.adminKubeconfig,
+        PATH: `${path.dirname(plane.binaries.kubectl)}:/usr/bin:/bin`,
+      },
+      timeout: 60_000,
+    });
+    const key = stdout.trim().split('\n').at(-1) ?? '';
+    const { token } = await worker();
+    const followed = await served.start({ key });
+    expect(await statusOf(own + pods, token, followed)).toBe(200);
+    expect(await statusOf('/kubernetes/management/version', key, gateway)).toBe(403);
   });
 
   it('ends a token within a second of its deletion, and cuts the watch that is open with it', async () => {
