@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
@@ -20,7 +21,9 @@ import { untilReached } from './known-holder.ts';
 const baseURL = 'https://latchkey.example.com';
 const authority = createAuthority('gateway-ca');
 const served = { ...createServer(authority, ['latchkey.example.com']), ca: authority.certificate };
-const caFile = path.join(process.env['TMPDIR'] ?? '/tmp', `gateway-ca-${process.pid}.crt`);
+const folder = await mkdtemp(path.join(tmpdir(), 'argocd-cluster-'));
+afterAll(async () => await rm(folder, { recursive: true }));
+const caFile = path.join(folder, 'gateway-ca.crt');
 await writeFile(caFile, authority.certificate);
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_BASE_URL_CA_FILE: caFile } });
