@@ -132,7 +132,8 @@ it('keeps little of 100,000 tokens for a reader who takes none yet, and says how
   tokens.set('hash-0', undefined);
   tokens.set('late', 'bob');
   read();
-  await waitFor('all of them', () => has('SYNCED'));
+  // A tenth of a million lines: on a busy machine that takes half a minute.
+  await waitFor('all of them', () => has('SYNCED'), 100_000);
   await proof();
   const of = (asked: string) =>
     seen.lines.flatMap(({ type, object }) => ('hash' in object && object.hash === asked ? [type] : []));
