@@ -11,7 +11,7 @@ export interface Options {
   readonly warmUp: number;
   /** `token-issue` and those of the gateway: each measurement, seconds. */
   readonly seconds: number;
-  /** `apply-to-ready`, `by-post`, `cli-start`, `exchange`, `expiry-storm`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together; `withdrawal`: in each. */
+  /** `apply-to-ready`, `by-post`, `cli-start`, `direct-endpoint`, `exchange`, `expiry-storm`, `fairness`, `kubeconfig`, `policy-cost`, `revoke`: objects of each kind, all rounds together; `withdrawal`: in each. */
   readonly runs: number;
   /** `reconcile-10k`: objects of each kind. */
   readonly objects: number;
@@ -19,7 +19,7 @@ export interface Options {
   readonly eventForEach: boolean;
   /** `reconcile-10k`: where @dot-i/k8s-operator as shipped is installed; absent: it is not measured. */
   readonly k8sOperator?: string;
-  /** Benchmarks of the gateway: access keys that exist. */
+  /** Benchmarks of the gateway: access keys that exist; `direct-endpoint`: tokens. */
   readonly keys: number;
   /** `proxy-watch`, `own-lists`: watches that are open. */
   readonly watches: number;
@@ -42,11 +42,11 @@ export const usage = `usage: npm run bench -- [name…] [options]
   --rounds N             how often each contender is measured, in turn (5)
   --warm-up N            seconds before the first round, for each process (15)
   --seconds N            token-issue and those of the gateway: seconds of each measurement (5)
-  --runs N               apply-to-ready, by-post, cli-start, exchange, expiry-storm, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all; withdrawal: in each round (1000)
+  --runs N               apply-to-ready, by-post, cli-start, direct-endpoint, exchange, expiry-storm, fairness, kubeconfig, policy-cost, revoke: objects of each kind in all; withdrawal: in each round (1000)
   --objects N            reconcile-10k: objects of each kind (10000)
   --event-for-each       reconcile-10k: the Go peer writes an event for each object
   --k8s-operator FOLDER  reconcile-10k: also @dot-i/k8s-operator, installed in this folder
-  --keys N               those of the gateway: access keys that exist (100000)
+  --keys N               those of the gateway: access keys that exist; direct-endpoint: tokens (100000)
   --watches N            proxy-watch, own-lists: watches that are open (1000)
   --rate N               activity: requests a second (5000)
   --flood N              bad-key-flood: wrong keys a second (20000)

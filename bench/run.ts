@@ -8,6 +8,7 @@ import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { byPost } from './benchmarks/by-post.ts';
 import { cliStart } from './benchmarks/cli-start.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
+import { directEndpoint } from './benchmarks/direct-endpoint.ts';
 import { exchange } from './benchmarks/exchange.ts';
 import { expiryStorm } from './benchmarks/expiry-storm.ts';
 import { fairness } from './benchmarks/fairness.ts';
@@ -57,6 +58,7 @@ const benchmarks: readonly Benchmark[] = [
   rollOut,
   memory100k,
   coldStart,
+  directEndpoint,
 ];
 
 interface Chosen {
