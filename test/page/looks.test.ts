@@ -106,8 +106,8 @@ describe('five thousand keys', () => {
 });
 
 /**
- * Ten pages of five hundred. That many real keys are stored in etcd in seconds, but the gateway reads each from the API server: the list
- * took between one and four minutes beside other lanes, and said nothing about the page.
+ * Ten pages of five hundred. The operator grants a user 1,000 keys by default, and the gateway reads each of one's own from the API server:
+ * five times as many real ones stood at 3,670 after 200 s beside other lanes, which says nothing about the page.
  */
 async function fulfill(route: Route, origin: string): Promise<void> {
   const from = Number(new URL(route.request().url()).searchParams.get('continue') ?? 0);
