@@ -40,7 +40,7 @@ const stamping: readonly string[] = ['latchkey-requester', 'latchkey-requester-i
 /** While one of these is missing or edited, it is a time without policies. What all others refuse is asked again, or gives nothing. */
 const guarding: Readonly<Record<Guarded, readonly string[]>> = {
   records: stamping,
-  changes: [...stamping, 'latchkey-ownership'],
+  changes: [...stamping, 'latchkey-ownership', 'latchkey-secret-reference'],
   targets: ['latchkey-target-secrets'],
 };
 

@@ -1,4 +1,4 @@
-import { asObject } from '../../api/json.ts';
+import { asObject, defined } from '../../api/json.ts';
 import { fieldManager } from '../../api/names.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../../api/object-meta.ts';
 import type { renderCredentialSecret } from '../../credentials/credential-secret.ts';
@@ -11,11 +11,16 @@ type Rendered = ReturnType<typeof renderCredentialSecret>;
  * The Secret as it is to be, at the place of the present one: with labels, annotations, finalizers and owners that others put there, and
  * without what the operator itself had put there and no one asks for any more. The data is the operator's alone.
  */
-export function inPlaceOf({ metadata }: KubeObject, secret: Rendered): KubeObject & Pick<Rendered, 'data'> {
+export function inPlaceOf(
+  { metadata, immutable }: KubeObject & { readonly immutable?: boolean },
+  secret: Rendered,
+): KubeObject & Pick<Rendered, 'data'> {
   const { uid, resourceVersion, finalizers, ownerReferences = [], managedFields = [] } = metadata;
   const [own] = secret.metadata.ownerReferences;
   return {
     ...secret,
+    // Without it the API server would refuse the write, also of what may change.
+    ...defined({ immutable }),
     metadata: {
       ...(secret.metadata as unknown as ObjectMeta),
       labels: { ...ofOthers(metadata.labels, managedFields, 'f:labels'), ...secret.metadata.labels },

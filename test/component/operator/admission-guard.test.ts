@@ -213,6 +213,7 @@ describe('the guard of the admission policies', () => {
     ['latchkey-requester', 'records', ['changes']],
     ['latchkey-requester-integrity', 'records', ['changes']],
     ['latchkey-ownership', 'changes', []],
+    ['latchkey-secret-reference', 'changes', []],
     ['latchkey-target-secrets', 'targets', []],
   ])('knows a time without %s, away, edited or in Audit, policy or binding', async (name, what, also) => {
     await startComplete();

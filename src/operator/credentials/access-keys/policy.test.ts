@@ -122,6 +122,13 @@ describe('the policy for a new access key', () => {
     });
   });
 
+  it('waits until the authority is known that its Secret is to hold, and refuses nothing meanwhile', () => {
+    const spec = { user: 'alice', secretRef: { namespace: 'default', name: 'out' } };
+    const { review } = stepOf(decide(key({ spec })), 'review');
+    const input = { reviewed: review, layout: 'pending' } as const;
+    expect(stepOf(decide(key({ spec }), { input }), 'wait').requeueAt).toBeGreaterThan(created);
+  });
+
   it('is reviewed again when the key above it has got a group meanwhile', () => {
     const parent = (groups: readonly string[]) =>
       recordOf(

@@ -34,6 +34,9 @@ function decide(input: KeyInput): KeyStep {
   if (wantsToLive(input, lineage) && !input.hasRoom()) return refuse(input, quotaExceeded);
   if (lineage.kind === 'unreviewed') return { step: 'review', review: lineage.review };
   const credential = findCredential(input);
+  // A refusal would take the present Secret away, for an authority that is known in a moment.
+  if ('step' in credential && credential.step === 'writeSecret' && input.layout === 'pending')
+    return { step: 'wait', requeueAt: input.now + parentGrace };
   return 'step' in credential ? make(input, lineage, credential) : commit(input, lineage, credential);
 }
 
