@@ -34,7 +34,10 @@ export async function maySeeEveryone(gateway) {
   const path = `${kinds.OwnedAccessKey.plural}?everyone=true&limit=1`;
   return await gateway.own(path).then(
     () => true,
-    () => false,
+    (error) => {
+      if (error instanceof Refused && error.status !== 0 && error.status < 429) return false;
+      throw error;
+    },
   );
 }
 
@@ -44,12 +47,13 @@ export class Everyone {
   credentials = new Credentials();
   dialog;
   #gateway;
+  #ended = new AbortController();
   #list = new List({
     label: 'Credentials of everyone',
     hasOwners: true,
     onOpen: (credential) => openDetail(this, credential),
+    signal: this.#ended.signal,
   });
-  #ended = new AbortController();
   #shownAt = 0;
   #filter = el('input', { id: 'filter', type: 'search', autocomplete: 'off', oninput: () => this.#show() });
   #question = el(

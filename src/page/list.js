@@ -33,16 +33,19 @@ export class List {
   #rowHeight = 0;
   #isPlanned = false;
 
-  /** @param {{ label: string, hasOwners?: boolean, onOpen: (credential: Credential) => void }} options */
+  /** @param {{ label: string, hasOwners?: boolean, onOpen: (credential: Credential) => void, signal: AbortSignal }} options `signal`: aborts when the list is not shown any more */
   constructor(options) {
     this.#options = options;
     this.element = el('ul', { class: 'keys', 'aria-label': options.label });
     const plan = () => this.#plan();
-    addEventListener('scroll', plan, { passive: true });
-    addEventListener('resize', () => {
+    // Listeners of the window would keep the list, and with it all credentials and the key, for as long as the tab lives.
+    const { signal } = options;
+    addEventListener('scroll', plan, { passive: true, signal });
+    const onResize = () => {
       this.#rowHeight = 0;
       plan();
-    });
+    };
+    addEventListener('resize', onResize, { signal });
     this.element.addEventListener('keydown', (event) => this.#onKey(event));
   }
 

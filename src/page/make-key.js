@@ -1,4 +1,5 @@
 import { kinds } from './api.js';
+import { toCredential } from './credentials.js';
 import { announce, el, untrustedText } from './dom.js';
 import { shownOnce } from './shown-once.js';
 import { describeEnd } from './words.js';
@@ -68,6 +69,7 @@ export function openMakeKey(place) {
     void place.dialog.attempt(submit, async () => {
       const ttl = Number(life.value);
       const scope = choice.scope();
+      if (ttl === 0 && kind.value() !== 'OwnedAccessKey') throw new Error('A token has an end: choose one.');
       await make(place, kind.value(), {
         // A token has no name for people.
         ...(name.value === '' || kind.value() !== 'OwnedAccessKey' ? {} : { displayName: name.value }),
@@ -123,6 +125,9 @@ function kindChoice() {
 async function make(place, kind, spec) {
   const { plural, word } = kinds[kind];
   const made = await place.gateway.own(plural, { method: 'POST', body: { spec } });
+  // At once: a tab that closes ends its own key only where it knows of nothing below that.
+  place.credentials.put(toCredential(made, kind));
+  place.changed();
   const key = kind === 'OwnedAccessKey' ? made['spec'].key : made['status']?.token;
   const { name } = made['metadata'];
   if (typeof key !== 'string' || key.startsWith('sha256:'))

@@ -18,7 +18,12 @@ export class Workplace {
   dialog = new Dialog();
   gateway;
   self;
-  #list = new List({ label: 'Your credentials', onOpen: (credential) => openDetail(this, credential) });
+  #ended = new AbortController();
+  #list = new List({
+    label: 'Your credentials',
+    onOpen: (credential) => openDetail(this, credential),
+    signal: this.#ended.signal,
+  });
   #live;
   #onLeave;
   /** Whether the login of this page made its key: it ends with the page. */
@@ -35,6 +40,7 @@ export class Workplace {
   /** @type {Everyone | undefined} */
   #other;
   #isEmptyKnown = false;
+  #isEveryoneKnown = false;
 
   /**
    * @param {{ gateway: import('./api.js').Gateway, self: import('./api.js').Json, isLogin: boolean, onLeave: (why?: string) => void }} options
@@ -49,9 +55,15 @@ export class Workplace {
     this.#live = this.#follow();
     // Also so that the browser knows that it may send a DELETE there: a tab that goes has no time to ask, and reads keep that fresh.
     void gateway.own(this.#ownPath()).catch(() => undefined);
-    void maySeeEveryone(gateway).then((may) => {
-      this.#everyone.hidden = !may;
-    });
+  }
+
+  /** Asked again until it is known, each time that the page is up to date. */
+  async #askForEveryone() {
+    if (this.#isEveryoneKnown) return;
+    this.#isEveryoneKnown = true;
+    const may = await maySeeEveryone(this.gateway).catch(() => undefined);
+    if (may === undefined) this.#isEveryoneKnown = false;
+    else this.#everyone.hidden = !may;
   }
 
   #follow() {
@@ -128,6 +140,7 @@ export class Workplace {
     this.#cut.textContent = problem === undefined ? '' : `Cut off: what you see may be old. ${problem}`;
     if (problem === undefined) {
       this.#isEmptyKnown = true;
+      void this.#askForEveryone();
       this.changed();
       if (wasCut) announce('Up to date again.');
     }
@@ -200,6 +213,7 @@ export class Workplace {
   /** @param {string} [why] */
   leave(why) {
     this.#live.stop();
+    this.#ended.abort();
     this.#other?.stop();
     this.dialog.close();
     this.#onLeave(why);
