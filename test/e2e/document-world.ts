@@ -13,6 +13,7 @@ export interface Documented {
 interface TargetSpec {
   readonly user?: string;
   readonly virtualClusterInstance?: string;
+  readonly secretRef?: { readonly namespace?: string };
   readonly clusterRef?: { readonly virtualCluster?: string };
   readonly kubeConfigSecretRef?: {
     readonly namespace?: string;
@@ -38,7 +39,10 @@ export async function documentWorld(
   const secrets = [...manifests, ...instances]
     .map((manifest) => secretOf(manifest, kubeConfig))
     .filter((one) => one !== undefined);
-  const places = [...manifests, ...secrets].map(({ metadata }) => metadata.namespace);
+  const places = [
+    ...[...manifests, ...secrets].map(({ metadata }) => metadata.namespace),
+    ...manifests.map(({ spec }) => (spec as TargetSpec | undefined)?.secretRef?.namespace),
+  ];
   const namespaces = [...new Set(places)].filter(isMade);
   const users = [reader, ...manifests.map(({ spec }) => (spec as TargetSpec | undefined)?.user)];
   const first = [...namespaces.map(namespaceOf), ...useBy(users.filter(isMade))];

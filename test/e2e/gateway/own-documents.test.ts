@@ -4,6 +4,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Applied } from '../../../lab/operator/kubectl.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { readDocument } from '../../../tools/reference/document.ts';
 import { runElsewhere } from '../document-runs.ts';
 import { isCommand, stepsOf } from '../document-steps.ts';
@@ -11,7 +13,12 @@ import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
 
 const world = await gatewayWorld();
-const holder = await kubectlWith(world, { user: world.name('reader') });
+const reader = world.name('reader');
+const holder = await kubectlWith(world, { user: reader });
+// For the list of everyone.
+await giveRight(world.admin, reader, {
+  ...{ apiGroups: [ownedAccessKeys.group], resources: [ownedAccessKeys.plural], verbs: ['list'] },
+});
 const folder = path.join(world.guard.folder, 'reader');
 const authority = path.join(folder, 'ca.crt');
 mkdirSync(folder);
