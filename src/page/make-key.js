@@ -69,7 +69,6 @@ export function openMakeKey(place) {
     void place.dialog.attempt(submit, async () => {
       const ttl = Number(life.value);
       const scope = choice.scope();
-      if (ttl === 0 && kind.value() !== 'OwnedAccessKey') throw new Error('A token has an end: choose one.');
       await make(place, kind.value(), {
         // A token has no name for people.
         ...(name.value === '' || kind.value() !== 'OwnedAccessKey' ? {} : { displayName: name.value }),
@@ -124,6 +123,8 @@ function kindChoice() {
  */
 async function make(place, kind, spec) {
   const { plural, word } = kinds[kind];
+  if (kind !== 'OwnedAccessKey' && spec['ttl'] === undefined)
+    throw new Error('A token has an end: choose one.');
   const made = await place.gateway.own(plural, { method: 'POST', body: { spec } });
   // At once: a tab that closes ends its own key only where it knows of nothing below that.
   place.credentials.put(toCredential(made, kind));
