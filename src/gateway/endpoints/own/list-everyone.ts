@@ -1,8 +1,11 @@
 import { asObject, type JsonObject } from '../../../api/json.ts';
 import { apiVersion, annotations as names } from '../../../api/names.ts';
 import { credentialResources } from '../../../api/resources.ts';
+import type { RawResponse } from '../../../kube/client/response-collector.ts';
+import { KubeError } from '../../../kube/kube-error.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
+import type { Holding } from '../shared/held-bytes.ts';
 import { readLimit } from '../shared/list-options.ts';
 import { Refusal, type Reply, refuse, toReply } from '../shared/reply.ts';
 import { tooManyBytes } from '../shared/request-body.ts';
@@ -22,7 +25,8 @@ export function asksForEveryone({ query, asked: { verb } }: Pick<OwnRequest, 'qu
 
 /** Of one page, unless the client wants fewer. */
 const maxItems = 500;
-const maxBytes = 2 ** 23;
+/** The page reads all kinds at once, and what a user holds has room for that. */
+const maxBytes = 3 * 2 ** 20;
 const passed = ['continue', 'labelSelector', 'fieldSelector'];
 
 /**
@@ -37,12 +41,24 @@ export async function listEveryone(request: OwnRequest): Promise<Reply> {
   const parameters = new URLSearchParams({ limit: String(Math.min(readLimit(query), maxItems)) });
   for (const name of passed) if (query.has(name)) parameters.set(name, query.get(name) ?? '');
   const path = `${collectionPath(credentialResources[kind], asked.namespace)}?${parameters}`;
-  const answer = await ask(request, { method: 'GET', path, headers: headersInPlace(request) });
-  if (answer.body.length > maxBytes)
-    return refuse('ERR_QUERY', { problem: 'the list is too large for one answer, so set a smaller limit' });
-  if (!held.take(answer.body.length)) throw new Refusal(tooManyBytes);
+  const answer = await askWithin(request, held, path);
   const reply = toReply(answer);
   return reply.status === 200 ? { ...reply, body: summaryOf(reply.body, request) } : reply;
+}
+
+/** Throws a Refusal. */
+async function askWithin(request: OwnRequest, held: Holding, path: string): Promise<RawResponse> {
+  // First: many such answers at once would fill the memory before each of them is counted.
+  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
+  const question = { method: 'GET', path, headers: headersInPlace(request), maxBytes };
+  const answer = await ask(request, question).catch((error: unknown) => {
+    // The one thing that is wrong with an answer while it is read.
+    if (error instanceof KubeError && error.code === 'ERR_KUBE_RESPONSE')
+      return refuse('ERR_QUERY', { problem: 'the list is too large for one answer, so set a smaller limit' });
+    throw error;
+  });
+  held.giveBack(maxBytes - answer.body.length);
+  return answer;
 }
 
 function summaryOf({ metadata, items }: JsonObject, { kind }: OwnRequest): JsonObject {
