@@ -2,7 +2,8 @@ import { version } from '../../../api/names.ts';
 import { clusters, spaceInstances } from '../../../api/resources.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
-import { spacesOfCluster } from './spaces-of-cluster.ts';
+import { refuse } from '../shared/reply.ts';
+import { isSpaceOfCluster } from './spaces-of-cluster.ts';
 
 type SpaceQuestionServices = Pick<EndpointServices, 'tokens' | 'followingPermissions' | 'targetRecords'>;
 
@@ -29,19 +30,20 @@ export async function answerSpaceQuestion(
     .end(JSON.stringify({ allowed }));
 }
 
+/** Throws a Refusal where there is no answer: the agent keeps a no, for all tokens of the same user. */
 async function mayUse(
   request: EndpointRequest,
   { tokens, followingPermissions, targetRecords }: SpaceQuestionServices,
 ): Promise<boolean> {
+  await request.turn();
   const cluster = targetRecords.clusters.get(request.asked.name);
+  if (cluster === undefined) return refuse('ERR_TARGET_UNKNOWN', {});
   const query = queryOf(request);
-  const [hash, namespace, name] = ['hash', 'namespace', 'space'].map((field) => query.get(field) ?? '');
-  if (cluster === undefined || hash === undefined || namespace === undefined || name === undefined)
-    return false;
+  const read = (field: string) => query.get(field) ?? '';
+  const [hash, namespace, name] = [read('hash'), read('namespace'), read('space')];
   const verdict = tokens.find(hash, cluster.name);
-  const project = targetRecords.findProject(namespace);
-  if (verdict === undefined || project === undefined) return false;
-  if (!spacesOfCluster(targetRecords, cluster).has(`${project}/${name}`)) return false;
+  if (verdict === undefined) return refuse('ERR_QUERY', unknownHash);
+  if (!isSpaceOfCluster(targetRecords, cluster, { namespace, name })) return false;
   const ofCluster = { verb: 'use', resource: clusters.plural, namespace: '', name: cluster.name };
   const ofSpace = { verb: 'use', resource: spaceInstances.plural, namespace, name };
   const { identity } = verdict;
@@ -49,3 +51,5 @@ async function mayUse(
   if (!(await followingPermissions.isAllowed(identity, ofCluster))) return false;
   return await followingPermissions.isAllowed(identity, ofSpace);
 }
+
+const unknownHash = { problem: 'hash is of no token that is good in this cluster now' };
