@@ -2,10 +2,10 @@ import { version } from '../../../api/names.ts';
 import { entryDenial } from '../../gate/entry-permissions.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer, leaveRest } from '../../server/error-answer.ts';
-import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import { answerFailure } from '../shared/reply.ts';
 import { CredentialStream, type StreamServices } from './credential-stream.ts';
+import { OpenStreams } from './open-streams.ts';
 import { rightToFollow } from './right-to-follow.ts';
 import { answerSpaceQuestion, isSpaceQuestion } from './space-question.ts';
 
@@ -16,7 +16,7 @@ const maxStreamsOfCluster = 4;
 export function streamCredentials(
   services: StreamServices & Pick<EndpointServices, 'permissions'>,
 ): Endpoint {
-  const streams = new ConcurrencyLimit({ all: Number.POSITIVE_INFINITY, ofEach: maxStreamsOfCluster });
+  const streams = new OpenStreams(maxStreamsOfCluster);
   return async (request) => {
     try {
       const refusal = await findRefusal(request, services);
@@ -33,15 +33,14 @@ export function streamCredentials(
 }
 
 async function streamWithin(
-  streams: ConcurrencyLimit,
+  streams: OpenStreams,
   request: EndpointRequest,
   services: StreamServices,
 ): Promise<void> {
   const { name } = request.asked;
   const cluster = services.targetRecords.clusters.get(name);
   if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
-  const leave = streams.enter(name);
-  if (leave === undefined) return request.refuse(tooManyStreams);
+  const leave = streams.enter(name, request.response);
   try {
     begin(request);
     await new CredentialStream(request, services, cluster).run();
@@ -84,5 +83,4 @@ const notAgent = errorAnswer('ERR_SCOPE', {
 const notWatched = errorAnswer('ERR_REQUEST_MALFORMED', {
   problem: 'livecredentials is a stream: send a GET with the query watch=true',
 });
-const tooManyStreams = errorAnswer('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
 const noCluster = errorAnswer('ERR_TARGET_UNKNOWN', {});
