@@ -327,20 +327,24 @@ const createPermissions = (options: GatewayOptions): EntryPermissions => {
 };
 
 /** There may be many more of these users than connections, and their questions wait for each other, not for those of people. */
-const createFollowingPermissions = (options: GatewayOptions): EntryPermissions => {
+export const createFollowingPermissions = (
+  options: Pick<GatewayOptions, 'clock' | 'settings' | 'staying' | 'random' | 'log'>,
+): EntryPermissions => {
   const { clock, settings } = options;
-  const { maxConnections, staleAfterMs: maxStayMs } = settings;
+  const { staleAfterMs: maxStayMs } = settings;
   const { maxWaitMs } = upstreamLimits(settings);
   const questions = new Questions({
     ...{ clock, maxWaitMs, isAllowed: askAsUser(options.staying) },
     ...{ max: questionsAtOnce.following, maxWaiting: maxFollowingWaiting },
   });
   return new EntryPermissions({
-    ...{ ...options, maxConnections, maxStayMs },
+    ...{ ...options, maxConnections: maxFollowed, maxStayMs },
     ...{ entering: questions, staying: questions },
   });
 };
 
+/** Users of tokens in each of the clusters that are followed. The slots limit the rate of questions anyway. */
+const maxFollowed = 100_000;
 /** Of the users whose right is asked again; streams themselves ask a few at a time. */
 const maxFollowingWaiting = 10_000;
 

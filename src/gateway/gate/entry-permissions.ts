@@ -32,10 +32,13 @@ const retryMs = 1_000;
 const warnEveryMs = 30_000;
 const minSweepSize = 1_000;
 
-interface Answer {
+export interface LastAnswer {
   readonly allowed: boolean;
   /** When the question was sent. */
   readonly asked: number;
+}
+
+interface Answer extends LastAnswer {
   /** For new requests. */
   until: number;
   /** When it is to be asked again for requests under way. */
@@ -88,11 +91,29 @@ export class EntryPermissions {
    * and without a newer answer it does not last.
    */
   mayStay(identity: Identity, entry: AccessQuestion): boolean {
-    const now = this.#options.clock.monotonic();
+    const answer = this.lastAnswer(identity, entry);
+    return answer?.allowed === true && !this.#isTooOld(answer);
+  }
+
+  /**
+   * For what rests on many answers at once and must tell a no from silence: the last answer, however old. One that a request may still
+   * rest on is asked again as for {@link mayStay}. Undefined: none is kept.
+   */
+  lastAnswer(identity: Identity, entry: AccessQuestion): LastAnswer | undefined {
     const answer = this.#answers.get(keyFor(identity, entry));
-    if (!answer?.allowed || now - answer.asked >= this.#options.maxStayMs) return false;
+    if (!answer?.allowed || this.#isTooOld(answer)) return answer;
+    const now = this.#options.clock.monotonic();
     if (now >= answer.askAgain && this.#budget.tryReserve(now)) this.#askAgain(answer, identity, entry);
-    return true;
+    return answer;
+  }
+
+  /** How long a request under way rests on an answer, milliseconds. */
+  get maxStayMs(): number {
+    return this.#options.maxStayMs;
+  }
+
+  #isTooOld({ asked }: LastAnswer): boolean {
+    return this.#options.clock.monotonic() - asked >= this.maxStayMs;
   }
 
   #askAgain(answer: Answer, identity: Identity, entry: AccessQuestion): void {

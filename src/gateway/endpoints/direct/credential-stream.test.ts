@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { liveRecord } from '../../../../test/builders/credential-object.ts';
 import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import { openResponse } from '../../../../test/fakes/open-response.ts';
 import { untilStill, waitFor } from '../../../../test/fakes/wait-for.ts';
-import { beatMs, type LiveLine } from '../../../api/live-credentials.ts';
+import { beatMs, type LiveLine, maxScopesBytes } from '../../../api/live-credentials.ts';
 import { TargetRecords } from '../../index/target-records.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import type { EndpointRequest } from '../shared/endpoint.ts';
@@ -58,11 +59,12 @@ class Tokens {
     };
   }
 
-  set(hash: string, user: string | undefined): void {
+  set(hash: string, user: string | undefined, scope?: object): void {
     this.#changes += 1;
     this.known.add(hash);
+    const verdict = verdictOf(user ?? '', this.clock.now() + 3_600_000);
     if (user === undefined) this.live.delete(hash);
-    else this.live.set(hash, verdictOf(user, this.clock.now() + 3_600_000));
+    else this.live.set(hash, { ...verdict, record: { ...record, ...(scope && { scope }) } } as Verdict);
     this.#listener(hash);
   }
 }
@@ -74,13 +76,22 @@ async function open({ rejected = [] as readonly string[], count = 0 } = {}) {
   const tokens = new Tokens(clock);
   for (let each = 0; each < count; each += 1) tokens.set(`hash-${each}`, 'alice');
   const permissions = {
+    maxStayMs: 45_000,
     isAllowed: async ({ user }: { user: string }) => !rejected.includes(user),
     mayStay: () => true,
+    lastAnswer: ({ user }: { user: string }) => ({
+      allowed: !rejected.includes(user),
+      asked: Math.min(clock.monotonic(), seen.silentSince),
+    }),
   };
   const targetRecords = new TargetRecords('p-');
-  const seen = { turns: 0, lines: [] as LiveLine[], good: new Map<string, string>() };
+  const seen = {
+    ...{ turns: 0, lines: [] as LiveLine[], good: new Map<string, string>() },
+    ...{ onTurn: () => {}, silentSince: Number.POSITIVE_INFINITY },
+  };
   const turn = async () => {
     seen.turns += 1;
+    seen.onTurn();
     await new Promise(setImmediate);
   };
   const services = { clock, tokens, permissions, followingPermissions: permissions, targetRecords };
@@ -114,7 +125,7 @@ async function open({ rejected = [] as readonly string[], count = 0 } = {}) {
       return seen.lines.slice(length).filter(({ type }) => type === 'BEAT').length > 1;
     });
   };
-  return { response, reader, clock, tokens, seen, read, has, proof, over };
+  return { response, reader, clock, tokens, seen, read, has, proof, over, clusters: targetRecords.clusters };
 }
 
 const count = 100_000;
@@ -165,6 +176,61 @@ it('leaves nothing behind when its reader goes', async () => {
   clock.advance(10 * beatMs);
   await clock.settle();
   expect(seen.turns).toBe(turns);
+});
+
+it('says that every token is bad before it ends with its Cluster: an end alone would be an outage', async () => {
+  const { reader, seen, clusters, read, has, over } = await open({ count: 120 });
+  const ended = once(reader, 'end');
+  read();
+  await waitFor('all of them', () => has('SYNCED'));
+  expect(seen.good.size).toBe(120);
+  clusters.upsert({ key: 'west', name: 'west', uid: 'uid-of-another' } as never);
+  await Promise.all([over, ended]);
+  expect(seen.good.size).toBe(0);
+  expect(seen.lines.at(-1)?.type).toBe('BEAT');
+  expect(areNumbered(seen.lines)).toBe(true);
+});
+
+it('ends and takes nothing away when the platform answers no question any more', async () => {
+  const { reader, seen, clock, read, has, over } = await open({ count: 3 });
+  read();
+  await waitFor('all of them', () => has('SYNCED'));
+  seen.silentSince = clock.monotonic();
+  const gone = new Promise((resolve) => reader.once('close', resolve));
+  await clock.advanceAsync(50_000, 500);
+  await Promise.all([over, gone]);
+  expect(seen.good.size).toBe(3);
+});
+
+it('names no token whose scopes are too large to be repeated, and drops one whose scopes become so', async () => {
+  const { seen, tokens, read, proof } = await open();
+  read();
+  const large = { clusters: [{ cluster: 'x'.repeat(maxScopesBytes) }] };
+  tokens.set('large', 'alice', large);
+  tokens.set('grows', 'alice', { clusters: [{ cluster: 'west' }] });
+  await proof();
+  expect([...seen.good.keys()]).toEqual(['grows']);
+  tokens.set('grows', 'alice', large);
+  await proof();
+  expect([...seen.good.keys()]).toEqual([]);
+});
+
+it('no proof claims a change that came while others were sent, and waits', async () => {
+  const { seen, tokens, read, has, proof } = await open({ count: 2 });
+  read();
+  await waitFor('all of them', () => has('SYNCED'));
+  seen.onTurn = () => {
+    seen.onTurn = () => {};
+    tokens.set('hash-0', undefined);
+  };
+  tokens.set('hash-1', undefined);
+  await proof();
+  const dropped = seen.lines.findIndex(({ type, object }) => type === 'DROP' && object.hash === 'hash-0');
+  const claimed = seen.lines.findIndex(
+    ({ type, object }) => type === 'BEAT' && object.positions.tokens === tokens.positions.tokens,
+  );
+  expect(dropped).toBeGreaterThan(0);
+  expect(claimed).toBeGreaterThan(dropped);
 });
 
 it('whatever changes and whenever it is read, a proof leaves the reader with what is good', async () => {

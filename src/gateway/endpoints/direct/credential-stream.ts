@@ -1,12 +1,17 @@
-import { beatMs, type LiveCredential, type LiveSpace } from '../../../api/live-credentials.ts';
+import {
+  beatMs,
+  type LiveCredential,
+  type LiveSpace,
+  type Positions,
+} from '../../../api/live-credentials.ts';
 import { clusters } from '../../../api/resources.ts';
 import type { Timer } from '../../../kube/clock.ts';
 import type { ClusterRecord } from '../../../platform/targets/target-record.ts';
-import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import type { EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import { Ends } from './ends.ts';
 import { LineWriter } from './line-writer.ts';
+import { findLiveScopes } from './live-scopes.ts';
 import { rightToFollow } from './right-to-follow.ts';
 import { spacesOfCluster } from './spaces-of-cluster.ts';
 import { UserRights } from './user-rights.ts';
@@ -45,6 +50,7 @@ export class CredentialStream {
   #isBeatDue = false;
   #isSynced = false;
   #isOver = false;
+  #isClusterGone = false;
   #next = Promise.withResolvers<void>();
   #timer: Timer | undefined;
   #beatAt: number;
@@ -61,7 +67,7 @@ export class CredentialStream {
     this.#writer = new LineWriter(request.response, clock);
     const onChange = (hash: string) => this.#touch(hash);
     const entry = { verb: 'use', resource: clusters.plural, namespace: '', name: cluster.name };
-    this.#rights = new UserRights({ permissions, clock, entry, onChange });
+    this.#rights = new UserRights({ permissions, clock, entry, onChange, onSilence: () => this.#end() });
     this.#ends = new Ends(clock, () => tokens.now(), onChange);
     this.#beatAt = clock.monotonic() + beatMs;
   }
@@ -100,14 +106,39 @@ export class CredentialStream {
     this.#tick();
     while (!this.#isOver && !this.#request.response.destroyed) {
       this.#next = Promise.withResolvers();
+      const positions = this.#provenAfterThisTurn();
       await this.#sendSpaces();
       await this.#sendChanged();
       await this.#writer.flush();
       await this.#recheckSome();
-      await this.#sendProof();
+      await this.#sendProof(positions);
       await this.#writer.flush();
       if (this.#changed.size === 0 && this.#rechecked === undefined) await this.#next.promise;
     }
+    if (this.#isClusterGone) await this.#dropAll();
+  }
+
+  /**
+   * What is known before the changes so far are sent. Those that come meanwhile are not. Undefined while new locks are compared with
+   * tokens: the positions are ahead of that.
+   */
+  #provenAfterThisTurn(): Positions | undefined {
+    const { tokens } = this.#services;
+    return tokens.isSweeping ? undefined : tokens.positions;
+  }
+
+  /** A stream that only ended would be an outage, in which all of them go on. */
+  async #dropAll(): Promise<void> {
+    const { clock, tokens } = this.#services;
+    let count = 0;
+    for (const hash of this.#sent.keys()) {
+      if (this.#request.response.destroyed) return;
+      await this.#writer.write('DROP', { hash });
+      count += 1;
+      if (count % batchSize === 0) await this.#request.turn();
+    }
+    await this.#writer.write('BEAT', { time: clock.now(), positions: tokens.positions });
+    await this.#writer.end();
   }
 
   #touch(hash: string): void {
@@ -154,30 +185,36 @@ export class CredentialStream {
   }
 
   async #sendState(hash: string): Promise<void> {
-    const verdict = this.#services.tokens.find(hash, this.#cluster.name);
-    const isAllowed = verdict === undefined ? false : this.#rights.find(hash, verdict.identity);
+    const live = this.#find(hash);
+    const isAllowed = live === undefined ? false : this.#rights.find(hash, live.verdict.identity);
     // Its first answer brings it here again.
     if (isAllowed === undefined && !this.#sent.has(hash)) return;
-    if (verdict === undefined) this.#rights.forget(hash);
-    if (verdict === undefined || isAllowed !== true) {
+    if (live === undefined) this.#rights.forget(hash);
+    if (live === undefined || isAllowed !== true) {
       if (!this.#sent.delete(hash)) return;
       // The proof of up to where it is known follows at once: another gateway may know less.
       this.#isBeatDue = true;
       return await this.#writer.write('DROP', { hash });
     }
+    const { verdict, scopes } = live;
     const known = this.#sent.get(hash);
     if (known === verdict) return;
     this.#sent.set(hash, verdict);
     if (known !== undefined && formOf(known) === formOf(verdict)) return;
     this.#ends.add(hash, verdict.end);
-    await this.#writer.write('ADD', toLiveCredential(hash, verdict));
+    await this.#writer.write('ADD', toLiveCredential(hash, verdict, scopes));
   }
 
-  async #sendProof(): Promise<void> {
-    const { clock, tokens } = this.#services;
-    const { positions } = tokens;
-    // While new locks are compared with tokens, the positions are ahead of what has been sent.
-    if (tokens.isSweeping) return;
+  /** A token that is good here, unless its scopes are too large for a stream. */
+  #find(hash: string): FoundToken | undefined {
+    const verdict = this.#services.tokens.find(hash, this.#cluster.name);
+    const scopes = verdict && findLiveScopes(verdict);
+    return verdict && scopes && { verdict, scopes };
+  }
+
+  async #sendProof(positions: Positions | undefined): Promise<void> {
+    if (positions === undefined) return;
+    const { clock } = this.#services;
     const isComplete = this.#changed.size === 0 && this.#rechecked === undefined && !this.#rights.isAsking;
     if (!this.#isSynced && isComplete) {
       this.#isSynced = true;
@@ -221,7 +258,9 @@ export class CredentialStream {
 
   #checkCluster(): void {
     const present = this.#services.targetRecords.clusters.get(this.#cluster.name);
-    if (present?.uid !== this.#cluster.uid || present.deleted !== undefined) this.#end();
+    if (present?.uid === this.#cluster.uid && present.deleted === undefined) return;
+    this.#isClusterGone = true;
+    this.#end();
   }
 
   #end(): void {
@@ -233,8 +272,16 @@ export class CredentialStream {
 /** The form of a token for the reader. */
 const formOf = ({ end, scopes, identity }: Verdict): string => JSON.stringify([end, scopes, identity]);
 
-function toLiveCredential(hash: string, verdict: Verdict): LiveCredential {
-  const { record, ancestors, identity, end } = verdict;
+interface FoundToken {
+  readonly verdict: Verdict;
+  readonly scopes: LiveCredential['scopes'];
+}
+
+function toLiveCredential(
+  hash: string,
+  { record, identity, end }: Verdict,
+  scopes: LiveCredential['scopes'],
+): LiveCredential {
   const { credentialHash, serial, previous } = record.status;
   const ownSerial = credentialHash === hash ? serial : (previous?.serial ?? serial);
   return {
@@ -244,9 +291,6 @@ function toLiveCredential(hash: string, verdict: Verdict): LiveCredential {
     user: identity.user,
     groups: identity.groups,
     end,
-    scopes: [record, ...ancestors].flatMap((each) => {
-      const scope = effectiveScope(each);
-      return scope === undefined ? [] : [{ owner: `${each.kind} "${each.name}"`, scope }];
-    }),
+    scopes,
   };
 }

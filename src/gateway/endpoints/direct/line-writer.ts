@@ -39,4 +39,16 @@ export class LineWriter {
     timer.cancel();
     response.off('drain', resolve).off('close', resolve);
   }
+
+  /** Hands everything over, and ends the response. Resolves when the system has it, or the reader is gone. */
+  async end(): Promise<void> {
+    await this.flush();
+    if (this.#response.destroyed) return;
+    const response = this.#response;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#clock.setTimer(() => response.destroy(), maxStallMs);
+    response.once('finish', resolve).once('close', resolve).end();
+    await promise;
+    timer.cancel();
+  }
 }

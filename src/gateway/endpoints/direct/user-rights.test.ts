@@ -1,49 +1,71 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
 import type { Identity } from '../../../credentials/identity.ts';
+import { UpstreamBusy } from '../../turns/request-slots.ts';
 import { UserRights } from './user-rights.ts';
 
 const identity = (user: string, groups: readonly string[] = []) => ({ user, groups }) as Identity;
 const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'west' };
 
+const maxStayMs = 45_000;
+
 /** An API server whose answers come when the test says so. */
 class Permissions {
+  readonly maxStayMs = maxStayMs;
   readonly allowed = new Set<string>();
+  /** Users about whom there is no newer answer than the last. */
+  readonly old = new Map<string, number>();
   readonly open: { readonly user: string; readonly answer: (problem?: Error) => void }[] = [];
+  /** In the order in which their last answers were read. */
+  readonly looked: string[] = [];
+  readonly #clock: FakeClock;
   asked = 0;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
 
   async isAllowed({ user }: Identity): Promise<boolean> {
     this.asked += 1;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const answer = (problem?: Error) =>
-      problem === undefined ? resolve(this.allowed.has(user)) : reject(problem);
+    const answer = (problem?: Error) => {
+      if (problem !== undefined) return reject(problem);
+      this.old.delete(user);
+      resolve(this.allowed.has(user));
+    };
     this.open.push({ user, answer });
     return await promise;
   }
 
-  mayStay({ user }: Identity): boolean {
-    return this.allowed.has(user);
+  lastAnswer({ user }: Identity) {
+    this.looked.push(user);
+    return { allowed: this.allowed.has(user), asked: this.old.get(user) ?? this.#clock.monotonic() };
   }
 }
 
 function setUp({ allowed = ['alice'] } = {}) {
   const clock = new FakeClock();
-  const permissions = new Permissions();
+  const permissions = new Permissions(clock);
   for (const user of allowed) permissions.allowed.add(user);
   const changed: string[] = [];
-  const rights = new UserRights({ permissions, clock, entry, onChange: (hash) => changed.push(hash) });
+  const heard = { silences: 0 };
+  const onSilence = () => {
+    heard.silences += 1;
+  };
+  const onChange = (hash: string) => changed.push(hash);
+  const rights = new UserRights({ permissions, clock, entry, onChange, onSilence });
   const answerAll = async (problem?: Error) => {
     while (permissions.open.length > 0) {
       for (const { answer } of permissions.open.splice(0)) answer(problem);
       await clock.settle();
     }
   };
-  const pass = async (ms: number) => {
+  const pass = async (ms: number, problem?: Error) => {
     clock.advance(ms);
     rights.check();
-    await answerAll();
+    await answerAll(problem);
   };
-  return { clock, permissions, rights, changed, answerAll, pass };
+  return { clock, permissions, rights, changed, heard, answerAll, pass };
 }
 
 it('asks once for all tokens of a user, and once more for the same user with other groups', async () => {
@@ -149,4 +171,77 @@ it('a token that now speaks for another user has the right of that one alone', a
   permissions.allowed.clear();
   await pass(0);
   expect(changed).toEqual([]);
+});
+
+it('the groups of a user in another order are the same question', async () => {
+  const { permissions, rights, answerAll } = setUp();
+  rights.find('1', identity('alice', ['b', 'a']));
+  rights.find('2', identity('alice', ['a', 'b']));
+  await answerAll();
+  expect(permissions.asked).toBe(1);
+});
+
+it('looks at the oldest answers first, so that the budget of questions reaches each of them', async () => {
+  const { permissions, rights, answerAll, pass } = setUp({ allowed: ['alice', 'bob', 'carol'] });
+  for (const user of permissions.allowed) rights.find(user, identity(user));
+  await answerAll();
+  // Of alice there is a newer answer, of the others there is none.
+  for (const user of ['bob', 'carol']) permissions.old.set(user, 0);
+  await pass(10_000);
+  permissions.looked.length = 0;
+  await pass(0);
+  expect(permissions.looked).toEqual(['bob', 'carol', 'alice']);
+});
+
+describe('an answer that is too old', () => {
+  const away = new Error('the API server is away');
+
+  it('while nothing is answered ends the stream and takes no token away: no one refused', async () => {
+    const { permissions, rights, changed, heard, answerAll, pass } = setUp({ allowed: ['alice', 'bob'] });
+    for (const user of permissions.allowed) rights.find(user, identity(user));
+    await answerAll();
+    changed.length = 0;
+    permissions.old.set('alice', 0).set('bob', 10_000);
+    for (let second = 2; second < 45; second += 2) await pass(2_000, away);
+    expect(heard.silences).toBe(0);
+    await pass(1_000, away);
+    expect([heard.silences, changed]).toEqual([1, []]);
+  });
+
+  it('while others are answered is asked for again, and takes nothing away as long as its question waits', async () => {
+    const { permissions, rights, changed, heard, answerAll, pass } = setUp({ allowed: ['alice', 'bob'] });
+    for (const user of permissions.allowed) rights.find(user, identity(user));
+    await answerAll();
+    const { asked } = permissions;
+    changed.length = 0;
+    permissions.old.set('alice', 0);
+    for (let second = 0; second < 200; second += 2) await pass(2_000, new UpstreamBusy());
+    expect([heard.silences, changed, permissions.asked > asked]).toEqual([0, [], true]);
+    await pass(2_000);
+    expect(permissions.old.size).toBe(0);
+    expect(rights.find('alice', identity('alice'))).toBe(true);
+  });
+
+  it('whose own question alone fails does not count for ever', async () => {
+    const { permissions, rights, changed, heard, answerAll, pass } = setUp({ allowed: ['alice', 'bob'] });
+    for (const user of permissions.allowed) rights.find(user, identity(user));
+    await answerAll();
+    changed.length = 0;
+    permissions.old.set('alice', 0);
+    for (let second = 0; second < 88; second += 2) await pass(2_000, away);
+    expect(changed).toEqual([]);
+    await pass(2_000, away);
+    expect([heard.silences, changed]).toEqual([0, ['alice']]);
+  });
+
+  it('is a no where the last answer was one', async () => {
+    const { permissions, rights, changed, heard, answerAll, pass } = setUp();
+    rights.find('1', identity('alice'));
+    await answerAll();
+    changed.length = 0;
+    permissions.old.set('alice', 0);
+    permissions.allowed.clear();
+    await pass(100_000);
+    expect([heard.silences, changed]).toEqual([0, ['1']]);
+  });
 });

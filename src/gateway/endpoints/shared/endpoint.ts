@@ -119,7 +119,7 @@ export interface EndpointServices {
   >;
   readonly permissions: Pick<EntryPermissions, 'isAllowed' | 'denialOf' | 'mayStay'>;
   /** Of users whose tokens are in streams to direct endpoints: however many they are, they take no turn of a person's. */
-  readonly followingPermissions: Pick<EntryPermissions, 'isAllowed' | 'mayStay'>;
+  readonly followingPermissions: Pick<EntryPermissions, 'isAllowed' | 'lastAnswer' | 'maxStayMs'>;
   readonly misses: Pick<Misses, 'isTooMany'>;
   readonly issuer: IssuerDocumentSource;
   /** Of reads of documents that take no credential. */
