@@ -31,3 +31,13 @@ it('ends none where one has left, and none twice', () => {
   enter('west', '7');
   expect(ended).toEqual(['1', '3']);
 });
+
+it('counts new ones right when one that was ended leaves after all others', () => {
+  const { ended, enter } = setUp();
+  const [late, ...others] = ['1', '2', '3', '4', '5'].map((name) => enter('west', name));
+  for (const leave of others) leave();
+  enter('west', '6');
+  late?.();
+  for (const name of ['7', '8', '9', '10']) enter('west', name);
+  expect(ended).toEqual(['1', '6']);
+});

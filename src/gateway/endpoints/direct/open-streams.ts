@@ -27,7 +27,8 @@ export class OpenStreams {
     }
     return () => {
       open.delete(stream);
-      if (open.size === 0) this.#ofCluster.delete(cluster);
+      // One that was ended may leave after all others, when new ones are there.
+      if (open.size === 0 && this.#ofCluster.get(cluster) === open) this.#ofCluster.delete(cluster);
     };
   }
 }
