@@ -119,8 +119,8 @@ export class CredentialStream {
   }
 
   /**
-   * What is known before the changes so far are sent. Those that come meanwhile are not. Undefined while new locks are compared with
-   * tokens: the positions are ahead of that.
+   * Up to where the changes so far lead, before they are sent: others come meanwhile, and wait. Undefined while new locks are compared
+   * with tokens, for the positions are ahead of that.
    */
   #provenAfterThisTurn(): Positions | undefined {
     const { tokens } = this.#services;

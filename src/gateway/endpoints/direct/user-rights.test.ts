@@ -13,7 +13,7 @@ const maxStayMs = 45_000;
 class Permissions {
   readonly maxStayMs = maxStayMs;
   readonly allowed = new Set<string>();
-  /** Users about whom there is no newer answer than the last. */
+  /** When users were last asked about, where no newer answer came. */
   readonly old = new Map<string, number>();
   readonly open: { readonly user: string; readonly answer: (problem?: Error) => void }[] = [];
   /** In the order in which their last answers were read. */
