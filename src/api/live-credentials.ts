@@ -14,6 +14,12 @@ export interface LiveCredential {
   readonly end: number;
 }
 
+/**
+ * The scopes of one credential as JSON, bytes, owners included. A credential with more is not good in any cluster: endpoints keep
+ * all credentials in memory, and a few large ones would end the process, again after each restart.
+ */
+export const maxScopesBytes = 65_536;
+
 export interface LiveScope {
   /** For people: `OwnedAccessKey "ci"`. */
   readonly owner: string;

@@ -1,7 +1,15 @@
-import type { LiveCredential, LiveLine, LiveSpace, Positions } from '../../api/live-credentials.ts';
+import {
+  type LiveCredential,
+  type LiveLine,
+  type LiveScope,
+  type LiveSpace,
+  maxScopesBytes,
+  type Positions,
+} from '../../api/live-credentials.ts';
 import { shared } from '../../credentials/shared-values.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { BadStream } from './line-reader.ts';
+import { SharedScopes } from './shared-scopes.ts';
 
 /** A credential, and its verdict once somebody has used it. There are many, and few are used here. */
 export interface KnownCredential {
@@ -52,17 +60,32 @@ export class LiveSet {
   }
 
   #add(credential: LiveCredential): string {
-    const { hash, groups, scopes, user } = credential;
+    const { hash, groups, user } = credential;
+    const scopes = shareScopes(credential.scopes);
+    // One that is too large is not good. An error would end the stream, and lock everyone out.
+    if (scopes === undefined) return this.drop(hash);
     if (!this.credentials.has(hash) && this.credentials.size >= maxCredentials)
       throw new BadStream('it names too many credentials');
-    const lean = {
-      ...credential,
-      groups: shared.json(groups),
-      scopes: shared.json(scopes),
-      user: shared.text(user),
-    };
+    const lean = { ...credential, groups: shared.json(groups), scopes, user: shared.text(user) };
     this.credentials.set(hash, { credential: lean });
     return hash;
+  }
+}
+
+/** Smaller lists of scopes are shared as a whole: most tokens have one of a few. */
+const maxSmallBytes = 2_048;
+
+/** For the sets of all streams: the next one repeats what the present one holds. */
+const sharedScopes = new SharedScopes();
+
+/** The copy that others have too. Undefined for what is too large, or nested too deep to be written. */
+function shareScopes(scopes: readonly LiveScope[]): readonly LiveScope[] | undefined {
+  try {
+    const size = Buffer.byteLength(JSON.stringify(scopes));
+    if (size > maxScopesBytes) return undefined;
+    return size > maxSmallBytes ? sharedScopes.share(scopes) : shared.json(scopes);
+  } catch {
+    return undefined;
   }
 }
 

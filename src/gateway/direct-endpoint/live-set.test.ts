@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { type LiveCredential, maxScopesBytes } from '../../api/live-credentials.ts';
+import { LiveSet } from './live-set.ts';
+
+const hashOf = (letter: string): string => letter.repeat(64);
+const a = hashOf('a');
+const b = hashOf('b');
+
+/** A scope whose JSON is about so long. As if out of JSON: no two calls have anything in common. */
+const scopeOf = (owner: string, length: number) => ({
+  owner,
+  scope: { clusters: [{ cluster: 'edge' }], rules: ['x'.repeat(length)] },
+});
+const add = (set: LiveSet, hash: string, scopes: LiveCredential['scopes']): string | undefined =>
+  set.apply({
+    type: 'ADD',
+    number: 2,
+    object: { hash, jti: 'uid.1', name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
+  });
+const scopesOf = (set: LiveSet, hash: string) => set.credentials.get(hash)?.credential.scopes ?? [];
+
+describe('the scopes of credentials', () => {
+  it('stand once in memory where tokens have large keys above them in common', () => {
+    const set = new LiveSet();
+    const next = new LiveSet();
+    add(set, a, [scopeOf('token a', 10), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
+    add(set, b, [scopeOf('token b', 20), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
+    add(next, a, [scopeOf('token a', 10), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
+    const [own, key, top] = scopesOf(set, a);
+    for (const [, sameKey, sameTop] of [scopesOf(set, b), scopesOf(next, a)]) {
+      expect(sameKey?.scope).toBe(key?.scope);
+      expect(sameTop?.scope).toBe(top?.scope);
+    }
+    expect(scopesOf(set, b)[0]?.scope).not.toEqual(own?.scope);
+    expect(scopesOf(set, b).map(({ owner }) => owner)).toEqual(['token b', 'key', 'top']);
+  });
+
+  it('of a small size stand once as a whole', () => {
+    const set = new LiveSet();
+    add(set, a, [scopeOf('key', 10)]);
+    add(set, b, [scopeOf('key', 10)]);
+    expect(scopesOf(set, b)).toBe(scopesOf(set, a));
+  });
+
+  it('may be as large as the limit, in bytes', () => {
+    const set = new LiveSet();
+    const free = maxScopesBytes - JSON.stringify([scopeOf('key', 0)]).length;
+    add(set, a, [scopeOf('key', free)]);
+    expect(set.credentials.has(a)).toBe(true);
+    add(set, b, [scopeOf('kéy', free)]);
+    expect(set.credentials.has(b)).toBe(false);
+  });
+
+  it('beyond the limit make the credential no good one, known or new, and leave the others alone', () => {
+    const set = new LiveSet();
+    const large = scopeOf('key', maxScopesBytes / 2);
+    add(set, a, []);
+    add(set, b, []);
+    expect(add(set, a, [large, large])).toBe(a);
+    add(set, hashOf('c'), [large, large]);
+    expect([...set.credentials.keys()]).toEqual([b]);
+  });
+
+  it('nested too deep to be written make the credential no good one', () => {
+    const set = new LiveSet();
+    const scope = JSON.parse(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`);
+    expect(add(set, a, [{ owner: 'key', scope }])).toBe(a);
+    expect(set.credentials.size).toBe(0);
+  });
+});
