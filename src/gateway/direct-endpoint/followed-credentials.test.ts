@@ -253,6 +253,34 @@ describe('a fresh stream', () => {
   });
 });
 
+describe('a Cluster that is not there any more', () => {
+  it('leaves no token good, for requests under way too, and keeps its positions', () => {
+    const { followed, stream, beat, changed, isGood } = setUp();
+    stream([a, b], at(5));
+    changed.length = 0;
+    followed.end();
+    followed.forget();
+    expect([isGood(a), isGood(b)]).toEqual([false, false]);
+    expect(changed).toEqual([a, b]);
+    // Not an outage: the answer is that the token is not good.
+    expect(followed.problem()).toBeUndefined();
+    expect(followed.isAway).toBe(false);
+    stream([a], at(4));
+    expect(isGood(a)).toBe(false);
+    beat(at(5));
+    expect(isGood(a)).toBe(true);
+  });
+
+  it('brings nothing back that an earlier process has kept', () => {
+    const { followed, credential, isGood } = setUp();
+    const set = new LiveSet();
+    set.apply({ type: 'ADD', number: 2, object: credential(a) });
+    followed.forget();
+    followed.restore({ set, ageMs: 0 });
+    expect(isGood(a)).toBe(false);
+  });
+});
+
 describe('an outage', () => {
   it('leaves the last set good until its limit is over, and not longer', () => {
     const { clock, followed, stream, isGood } = setUp();

@@ -94,6 +94,21 @@ export class FollowedCredentials {
     this.#isSynced = false;
   }
 
+  /**
+   * The platform has answered that the Cluster is not there: no token is good, and that is as sure as a stream would be. Positions stay,
+   * because another gateway may still know less.
+   */
+  forget(): void {
+    const former = this.#set;
+    const none = new LiveSet();
+    none.uid = former?.uid ?? '';
+    none.positions = this.#positions ?? none.positions;
+    this.#set = none;
+    this.#next = undefined;
+    this.#proved = this.#options.clock.monotonic();
+    for (const hash of former?.credentials.keys() ?? []) this.#options.onChange(hash);
+  }
+
   /** Takes what an earlier process has kept: its positions count at once, its set only while there is none. */
   restore({ set, ageMs }: Remembered): void {
     this.#raise(set.positions);

@@ -4,7 +4,9 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createKubeClient } from '../../kube/client/client.ts';
 import { makeIdentity } from '../../kube/client/client-identity.ts';
 import { systemClock as clock } from '../../kube/clock.ts';
+import { statusReasons } from '../../kube/status.ts';
 import { silentLogger } from '../../logger.ts';
+import { errorAnswer } from '../server/error-answer.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
 import { maxLineBytes } from './line-reader.ts';
 import { StreamFollower } from './stream-follower.ts';
@@ -87,8 +89,15 @@ const refuse =
   (status: number): Answer =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ kind: 'Status', code: status, reason: 'Unauthorized' }));
+    const reason = statusReasons[status];
+    response.end(JSON.stringify({ kind: 'Status', code: status, reason }));
   };
+
+const noCluster: Answer = (response) => {
+  const { status, headers, body } = errorAnswer('ERR_TARGET_UNKNOWN', {});
+  response.writeHead(status, headers as string[]);
+  response.end(body);
+};
 
 it('asks for the stream of its cluster as the agent', async () => {
   const { paths, untilGood } = await followedFrom([open(whole)]);
@@ -113,10 +122,18 @@ it.each<[string, Answer]>([
   ['repeats a line', open(start + start)],
   ['is refused', refuse(401)],
   ['is not there', refuse(503)],
+  ['is at a path that the platform does not have', refuse(404)],
 ])('keeps the former set where the next stream %s, and tries again', async (_, answer) => {
   const third = start + add(2, hash) + add(3, other) + text(4, 'SYNCED', { positions });
   const { followed, ends, untilGood } = await followedFrom([cut(whole), answer, open(third)]);
   await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 10_000, interval: 20 });
   expect(followed.find(hash)).toBeDefined();
   await untilGood(other);
+});
+
+it('has no good token any more where the gateway says that there is no such Cluster', async () => {
+  const { followed, ends } = await followedFrom([cut(whole), noCluster]);
+  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 10_000, interval: 20 });
+  expect(followed.find(hash)).toBeUndefined();
+  expect(followed.problem()).toBeUndefined();
 });

@@ -1,9 +1,10 @@
 import { apiVersion } from '../../api/names.ts';
 import { clusters } from '../../api/resources.ts';
+import type { ErrorCode } from '../../errors.ts';
 import { BackOff } from '../../kube/back-off.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock, Timer } from '../../kube/clock.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { isNotFound, KubeError } from '../../kube/kube-error.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import { liveCredentials } from '../../scope/gate/agents.ts';
@@ -47,15 +48,25 @@ export class StreamFollower {
         if (!signal.aborted) log.info({}, 'the stream of live credentials has ended; another one begins');
       } catch (error) {
         if (signal.aborted) break;
-        log.warn(
-          { err: error, cause: causeOf(error) },
-          'the stream of live credentials is broken; another one begins',
-        );
+        this.#onFailure(error);
       }
       followed.end();
       onEnd();
       await sleep(clock, backOff.next(), signal);
     }
+  }
+
+  #onFailure(error: unknown): void {
+    const { cluster, followed, log } = this.#options;
+    if (isNoCluster(error)) {
+      followed.forget();
+      log.warn({ cluster }, 'the platform has no such Cluster: no token is good here');
+      return;
+    }
+    log.warn(
+      { err: error, cause: causeOf(error) },
+      'the stream of live credentials is broken; another one begins',
+    );
   }
 
   async #follow(signal: AbortSignal, onProved: () => void): Promise<void> {
@@ -92,6 +103,14 @@ export class StreamFollower {
     return { cancel: () => timer.cancel() };
   }
 }
+
+/**
+ * The gateway itself says that the Cluster is not there. Any other 404 may come from a proxy, or from a platform whose path has
+ * changed, and must not lock everyone out.
+ */
+const isNoCluster = (error: unknown): boolean =>
+  isNotFound(error) && (error.details?.causes?.some(({ reason }) => reason === noCluster) ?? false);
+const noCluster: ErrorCode = 'ERR_TARGET_UNKNOWN';
 
 /** One word for the log: an agent without its right is mended on the platform, everything else is not. */
 const causeOf = (error: unknown): string => {
