@@ -37,7 +37,7 @@ import { EndpointTargets, withOwnCluster } from './endpoint-targets.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
 import { OutageRecord } from './outage-record.ts';
 import { OwnCluster } from './own-cluster.ts';
-import { platformQuestions, SpaceRights } from './space-rights.ts';
+import { platformQuestions, type SpaceAnswer, SpaceRights } from './space-rights.ts';
 import { StreamFollower } from './stream-follower.ts';
 
 export interface DirectEndpointOptions {
@@ -144,13 +144,13 @@ export class DirectEndpoint {
   #createRights(): SpaceRights {
     const { settings, clock, random, log, platform: client } = this.#options;
     const followed = this.#followed;
-    const { maxConnections, staleAfterMs, cluster } = settings;
-    const onAnswer = (key: string, isAllowed: boolean) => this.#rights.onAnswer(key, isAllowed);
-    const questions = platformQuestions({ client, cluster, clock, followed, onAnswer });
+    const { maxConnections, staleAfterMs, outageMs, cluster } = settings;
+    const { spaceUID } = this.#targets;
+    const onAnswer = (answer: SpaceAnswer) => this.#rights.onAnswer(answer);
+    const questions = platformQuestions({ client, cluster, clock, followed, spaceUID, onAnswer });
     const shared = { clock, random, log, maxConnections, maxStayMs: staleAfterMs };
     const permissions = new EntryPermissions({ ...shared, entering: questions, staying: questions });
-    const isSpace = this.#targets.isSpace;
-    return new SpaceRights({ permissions, clock, followed, staleAfterMs, isSpace });
+    return new SpaceRights({ permissions, clock, followed, staleAfterMs, outageMs, spaceUID });
   }
 
   #createOpenRequests(): OpenRequests {

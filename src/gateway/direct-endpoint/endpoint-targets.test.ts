@@ -29,11 +29,11 @@ describe('the targets of a direct endpoint', () => {
       entry: { verb: 'use', resource: 'spaceinstances', namespace: 'p-red', name: 'app' },
     });
     expect(
-      targets.isSpace({ verb: 'use', resource: 'spaceinstances', namespace: 'p-red', name: 'app' }),
-    ).toBe(true);
-    expect(targets.isSpace({ verb: 'use', resource: 'spaceinstances', namespace: 'red', name: 'app' })).toBe(
-      false,
-    );
+      targets.spaceUID({ verb: 'use', resource: 'spaceinstances', namespace: 'p-red', name: 'app' }),
+    ).toBe('s1');
+    expect(
+      targets.spaceUID({ verb: 'use', resource: 'spaceinstances', namespace: 'red', name: 'app' }),
+    ).toBeUndefined();
   });
 
   it.each([

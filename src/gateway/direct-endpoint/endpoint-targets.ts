@@ -32,11 +32,11 @@ export class EndpointTargets {
     return space && { ...found, uids: `${space.uid} ${uid}`, namespace: space.namespace };
   }
 
-  /** Whether it is about a space that is in this cluster. */
-  readonly isSpace = ({ namespace = '', name }: AccessQuestion): boolean => {
+  /** The UID of the space that it is about. Undefined where no such space is in this cluster. */
+  readonly spaceUID = ({ namespace = '', name }: AccessQuestion): string | undefined => {
     const { followed, projectNamespacePrefix: prefix } = this.#options;
     const project = projectOfNamespace(namespace, prefix);
-    return project !== undefined && followed.findSpace(project, name) !== undefined;
+    return project === undefined ? undefined : followed.findSpace(project, name)?.uid;
   };
 
   entryOf(target: RequestTarget): AccessQuestion | undefined {

@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzipSync, gzip } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { parseKept, renderKept } from './kept-set.ts';
+import { FakeClock } from '../../../test/fakes/fake-clock.ts';
+import { parseKept, renderKept, storeKept } from './kept-set.ts';
 import { LiveSet } from './live-set.ts';
+import type { KeptRight } from './space-rights.ts';
 
 const compress = promisify(gzip);
+const clock = new FakeClock();
 const now = Date.UTC(2026, 0, 1);
 const positions = { tokens: '7', keys: '8', locks: '9' };
 
@@ -29,21 +32,40 @@ function setOf(count: number): LiveSet {
 }
 
 const secretOf = (text: string | undefined) => ({ data: { set: text } });
-const keep = async (set: LiveSet, proved = now) =>
-  await renderKept('edge', { set, proved, rights: ['a right'] });
-const altered = async (change: object) => {
+const rights: readonly KeptRight[] = [{ user: 'ann', key: 'a right', at: now - 1_000 }];
+const keep = async (set: LiveSet, kept: readonly KeptRight[] = rights) =>
+  await renderKept('edge', { set, proved: now, rights: kept }, clock);
+const parse = async (secret: unknown, at = now) => await parseKept('edge', secret, at, clock);
+/** Its first line, and its credential, with these changes. */
+const altered = async (first: object, credential: object = {}) => {
   const rendered = await keep(setOf(1));
-  const text = JSON.parse(gunzipSync(Buffer.from(rendered?.text ?? '', 'base64')).toString());
-  const bytes = await compress(JSON.stringify({ ...text, ...change }));
+  const lines = gunzipSync(Buffer.from(rendered?.text ?? '', 'base64'))
+    .toString()
+    .split('\n');
+  const changed = [first, credential].map((change, index) => ({
+    ...JSON.parse(lines[index] ?? ''),
+    ...change,
+  }));
+  const bytes = await compress(changed.map((line) => JSON.stringify(line)).join('\n'));
   return secretOf(bytes.toString('base64'));
 };
+const addSpaces = (set: LiveSet, count: number): void => {
+  for (let index = 0; index < count; index += 1) {
+    const uid = randomBytes(16).toString('hex');
+    const object = { project: 'red', name: `app-${index}`, namespace: `red-app-${index}`, uid };
+    set.apply({ type: 'SPACE', number: 5, object });
+  }
+};
+const manyRights = Array.from({ length: 10_000 }, () => ({
+  ...{ user: 'ann', key: randomBytes(80).toString('hex'), at: now },
+}));
 
 describe('the set for a restart', () => {
   it('reads back as it was, with its age', async () => {
     const set = setOf(3);
-    const kept = await parseKept('edge', secretOf((await keep(set))?.text), now + 5_000);
+    const kept = await parse(secretOf((await keep(set))?.text), now + 5_000);
     expect(kept?.ageMs).toBe(5_000);
-    expect(kept?.rights).toEqual(['a right']);
+    expect(kept?.rights).toEqual(rights);
     expect(new Map(kept?.set.credentials)).toEqual(set.credentials);
     expect(kept?.set.spaces).toEqual(set.spaces);
     expect(kept?.set.positions).toEqual(positions);
@@ -53,7 +75,7 @@ describe('the set for a restart', () => {
     const rendered = await keep(setOf(25_000));
     expect(rendered?.left).toBeGreaterThan(5_000);
     expect(Buffer.from(rendered?.text ?? '', 'base64').length).toBeLessThanOrEqual(900 * 1_024);
-    const kept = await parseKept('edge', secretOf(rendered?.text), now);
+    const kept = await parse(secretOf(rendered?.text));
     const ends = [...(kept?.set.credentials.values() ?? [])].map(({ credential }) => credential.end - now);
     expect(ends).toHaveLength(25_000 - (rendered?.left ?? 0));
     expect(Math.min(...ends)).toBe(rendered?.left);
@@ -61,17 +83,23 @@ describe('the set for a restart', () => {
 
   it.each<[string, object]>([
     ['is of another cluster', { cluster: 'other' }],
-    ['is of another form', { version: 2 }],
+    ['is of another form', { version: 1 }],
     ['comes from the future', { proved: now + 3_600_000 }],
     ['does not say when it was good', { proved: 'now' }],
     ['has no positions', { positions: {} }],
-    [
-      'has a token without scopes',
-      { credentials: [{ hash: 'a'.repeat(64), jti: 'u.1', name: 'ci', user: 'ann', groups: [], end: 1 }] },
-    ],
   ])('counts for nothing where it %s', async (_, change) => {
-    expect(await parseKept('edge', await altered(change), now)).toBeUndefined();
-    expect(await parseKept('edge', await altered({}), now)).toBeDefined();
+    expect(await parse(await altered(change))).toBeUndefined();
+    expect(await parse(await altered({}))).toBeDefined();
+  });
+
+  it('counts for nothing where a token has no scopes', async () => {
+    expect(await parse(await altered({}, { scopes: undefined }))).toBeUndefined();
+  });
+
+  it('is read without rights that are none', async () => {
+    const [right] = rights;
+    const changed = ['a right', { ...right, at: -1 }, { ...right, user: '' }, { ...right, key: 1 }, right];
+    expect((await parse(await altered({ rights: changed })))?.rights).toEqual(rights);
   });
 
   it.each<[string, string | undefined]>([
@@ -79,11 +107,90 @@ describe('the set for a restart', () => {
     ['is no base64', '%%%'],
     ['is not compressed', Buffer.from('{}').toString('base64')],
   ])('counts for nothing where the Secret %s', async (_, text) => {
-    expect(await parseKept('edge', secretOf(text), now)).toBeUndefined();
+    expect(await parse(secretOf(text))).toBeUndefined();
   });
 
   it('does not fill the memory with what a small Secret unfolds to', async () => {
-    const bomb = await compress(Buffer.alloc(128 * 2 ** 20));
-    expect(await parseKept('edge', secretOf(bomb.toString('base64')), now)).toBeUndefined();
+    const bomb = await compress(Buffer.alloc(64 * 2 ** 20));
+    expect(await parse(secretOf(bomb.toString('base64')))).toBeUndefined();
+  });
+
+  it('can be read back where its text compresses well: no more is written than is read', async () => {
+    const set = new LiveSet();
+    set.apply({ type: 'START', number: 1, object: { cluster: 'edge', uid: 'u1' } });
+    const scopes = [{ owner: 'key', scope: { rules: ['x'.repeat(60_000)] } }];
+    for (let index = 0; index < 600; index += 1) {
+      const hash = index.toString(16).padStart(64, '0');
+      const names = { jti: 'uid.1', name: 'ci', user: 'ann', groups: [], scopes };
+      set.apply({ type: 'ADD', number: 2, object: { hash, end: now + index, ...names } });
+    }
+    const rendered = await keep(set);
+    const kept = await parse(secretOf(rendered?.text));
+    expect(rendered?.left).toBeGreaterThan(0);
+    expect(kept?.set.credentials.size).toBe(600 - (rendered?.left ?? 0));
+  });
+
+  it.each<[string, number, readonly KeptRight[], readonly number[]]>([
+    ['rights and spaces where they are few', 10, rights, [11, 1]],
+    ['spaces, and no rights where these are too many', 10, manyRights, [11, 0]],
+    ['neither where spaces alone are too many', 49_000, manyRights, [0, 0]],
+  ])('leaves room for tokens: it has %s', async (_, spaces, kept, left) => {
+    const set = setOf(3);
+    addSpaces(set, spaces);
+    const read = await parse(secretOf((await keep(set, kept))?.text));
+    expect(read?.set.credentials.size).toBe(3);
+    expect([read?.set.spaces.size, read?.rights.length]).toEqual(left);
+  });
+
+  it('lets timers and sockets run while it is made of many tokens', async () => {
+    let time = 0;
+    const busy = Object.assign(new FakeClock(), { monotonic: () => (time += 1) });
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      turning = setImmediate(count);
+    };
+    let turning = setImmediate(count);
+    const rendered = await renderKept('edge', { set: setOf(1_000), proved: now, rights }, busy);
+    const whileRendered = turns;
+    await parseKept('edge', secretOf(rendered?.text), now, busy);
+    clearImmediate(turning);
+    expect(whileRendered).toBeGreaterThan(50);
+    expect(turns - whileRendered).toBeGreaterThan(50);
+  });
+});
+
+describe('the Secret', () => {
+  /** With this set in it. */
+  const secretWith = (text: string | undefined) => {
+    const patches: unknown[] = [];
+    const client = {
+      get: async () => ({ metadata: { uid: 'u', resourceVersion: '1' }, ...secretOf(text) }),
+      mergePatch: async (_: unknown, __: unknown, patch: unknown) => patches.push(patch),
+    } as never;
+    return { client, patches };
+  };
+  const at = (tokens: string, count = 2): LiveSet => {
+    const set = setOf(count);
+    set.positions = { ...positions, tokens };
+    return set;
+  };
+
+  it.each<[string, string, number]>([
+    ['is left alone where another replica knows further', '6', 0],
+    ['is written where no one knows further', '7', 1],
+  ])('%s', async (_, tokens, writes) => {
+    const { client, patches } = secretWith((await keep(setOf(1)))?.text);
+    const kept = { set: at(tokens), proved: now, rights };
+    expect(await storeKept(client, 'edge', kept, clock)).toBe(0);
+    expect(patches).toHaveLength(writes);
+  });
+
+  it('keeps what it has where nothing new has room', async () => {
+    const { client, patches } = secretWith((await keep(setOf(1)))?.text);
+    const set = at('9');
+    set.uid = randomBytes(1_000_000).toString('hex');
+    expect(await storeKept(client, 'edge', { set, proved: now, rights }, clock)).toBe(2);
+    expect(patches).toEqual([]);
   });
 });

@@ -1,85 +1,162 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { asCount, asObject, asText, asTexts, parseJSON } from '../../api/json.ts';
-
+import { asCount, asObject, asText, parseJSON } from '../../api/json.ts';
+import type { LiveCredential, LiveLineType } from '../../api/live-credentials.ts';
 import { directEndpoint } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/clock.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { TimeSlice } from '../../kube/time-slice.ts';
 import type { Remembered } from './followed-credentials.ts';
-import { isBehind, LineReader } from './line-reader.ts';
+import { BadStream, isBehind, LineReader } from './line-reader.ts';
 import { LiveSet } from './live-set.ts';
+import type { KeptRight } from './space-rights.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
 /** Of what one Secret can hold, which is a mebibyte. */
 const maxBytes = 900 * 1_024;
-/** Beyond this they do not fit anyway, and making the text takes the main thread. */
+/** Beyond this they do not fit anyway. */
 const maxCredentials = 20_000;
-const maxTextBytes = 64 * 2 ** 20;
+/** Before compression, a tenth of the memory. Reader and writer have the same limit: a longer text would be lost as a whole. */
+const maxTextBytes = 32 * 2 ** 20;
 const key = { namespace: directEndpoint.namespace, name: directEndpoint.keptSet };
 const entry = 'set';
 
 export interface Kept extends Remembered {
-  /** Of users who may use spaces. */
-  readonly rights: readonly string[];
+  readonly rights: readonly KeptRight[];
 }
 
 export interface ToKeep {
   readonly set: LiveSet;
   /** Epoch milliseconds of the last proof that it is current. */
   readonly proved: number;
-  readonly rights: readonly string[];
+  readonly rights: readonly KeptRight[];
+}
+
+export interface Rendered {
+  readonly text: string;
+  /** Credentials that have no room. */
+  readonly left: number;
 }
 
 /**
- * The text for the Secret, and how many credentials it leaves out: those that end first, because a restart in an outage needs them for the
- * shortest time.
+ * The text for the Secret: a line of JSON about all, and one for each credential. Those that end first are left out, because a restart in
+ * an outage needs them for the shortest time. Undefined where not even the first line has room.
  */
-export async function renderKept(cluster: string, { set, proved, rights }: ToKeep) {
+export async function renderKept(cluster: string, kept: ToKeep, clock: Clock): Promise<Rendered | undefined> {
+  const { set } = kept;
   const all = [...set.credentials.values()].map(({ credential }) => credential).sort((a, b) => b.end - a.end);
-  let count = Math.min(all.length, maxCredentials);
+  const first = await renderFirstLine(cluster, kept);
+  if (first === undefined) return undefined;
+  const lines = await renderLines(all, maxTextBytes - Buffer.byteLength(first), clock);
+  let count = lines.length;
   for (;;) {
-    const credentials = all.slice(0, count);
-    const { uid, positions } = set;
-    const spaces = [...set.spaces.values()];
-    const text = JSON.stringify({ version: 1, cluster, uid, positions, proved, rights, spaces, credentials });
-    const bytes = await compress(text);
+    const bytes = await compress([first, ...lines.slice(0, count)].join('\n'));
     if (bytes.length <= maxBytes) return { text: bytes.toString('base64'), left: all.length - count };
-    // Spaces and rights alone are never that many.
-    if (count === 0) return undefined;
     count = Math.floor(count * Math.min(0.9, (maxBytes / bytes.length) * 0.95));
   }
 }
 
+/** Leaves out rights, then spaces, where they would take more than half of the room: tokens open the cluster without them. */
+async function renderFirstLine(
+  cluster: string,
+  { set, proved, rights }: ToKeep,
+): Promise<string | undefined> {
+  const { uid, positions } = set;
+  const spaces = [...set.spaces.values()];
+  for (const more of [
+    { rights, spaces },
+    { rights: [], spaces },
+    { rights: [], spaces: [] },
+  ]) {
+    const line = JSON.stringify({ version: 2, cluster, uid, positions, proved, ...more });
+    if (Buffer.byteLength(line) > maxTextBytes / 2) continue;
+    if ((await compress(line)).length <= maxBytes / 2) return line;
+  }
+  return undefined;
+}
+
+/** Of as many as the reader takes. In slices: requests wait while this thread writes JSON. */
+async function renderLines(
+  credentials: readonly LiveCredential[],
+  maxLinesBytes: number,
+  clock: Clock,
+): Promise<string[]> {
+  const lines: string[] = [];
+  const slice = new TimeSlice(clock);
+  let bytes = 0;
+  for (const credential of credentials.slice(0, maxCredentials)) {
+    const line = JSON.stringify(credential);
+    bytes += Buffer.byteLength(line) + 1;
+    if (bytes > maxLinesBytes) break;
+    lines.push(line);
+    if (slice.used) await slice.yield();
+  }
+  return lines;
+}
+
 /** Undefined for what is not ours, was altered so that it cannot be read, or comes from the future. */
-export async function parseKept(cluster: string, secret: unknown, now: number): Promise<Kept | undefined> {
-  const text = asText(asObject(asObject(secret)['data'])[entry]);
-  if (text === undefined) return undefined;
+export async function parseKept(
+  cluster: string,
+  secret: unknown,
+  now: number,
+  clock: Clock,
+): Promise<Kept | undefined> {
   try {
-    const bytes = await decompress(Buffer.from(text, 'base64'), { maxOutputLength: maxTextBytes });
-    return readKept(cluster, parseJSON(bytes.toString('utf8')), now);
+    const bytes = await unpack(secret);
+    const { set, rights, at, take, end } = readFirstLine(cluster, bytes, now);
+    const slice = new TimeSlice(clock);
+    for (let from = end + 1; from < bytes.length; ) {
+      const next = lineEnd(bytes, from);
+      take('ADD', parseJSON(bytes.toString('utf8', from, next)));
+      from = next + 1;
+      if (slice.used) await slice.yield();
+    }
+    return { set, ageMs: Math.max(0, now - at), rights };
   } catch {
     return undefined;
   }
 }
 
-/** By the rules of the stream, which it could have come from. */
-function readKept(cluster: string, value: unknown, now: number): Kept | undefined {
-  const { version, uid, positions, proved, rights, spaces, credentials } = asObject(value);
+/** Throws for what is not ours. */
+async function unpack(secret: unknown): Promise<Buffer> {
+  const text = asText(asObject(asObject(secret)['data'])[entry]) ?? '';
+  return await decompress(Buffer.from(text, 'base64'), { maxOutputLength: maxTextBytes });
+}
+
+/** By the rules of the stream, which it could have come from: `take` takes the next line. Throws {@link BadStream}. */
+function readFirstLine(cluster: string, bytes: Buffer, now: number) {
+  const end = lineEnd(bytes, 0);
+  const first = asObject(parseJSON(bytes.toString('utf8', 0, end)));
+  const { version, cluster: named, uid, positions, proved, rights, spaces } = first;
   const at = asCount(proved);
-  if (version !== 1 || at === undefined || at > now + maxAheadMs) return undefined;
-  const lines = [
-    { type: 'START', object: { cluster: asObject(value)['cluster'], uid } },
-    ...listOf(spaces).map((object) => ({ type: 'SPACE', object })),
-    ...listOf(credentials).map((object) => ({ type: 'ADD', object })),
-    { type: 'SYNCED', object: { positions } },
-  ];
+  if (version !== 2 || at === undefined || at > now + maxAheadMs)
+    throw new BadStream('the first line cannot be read');
   const reader = new LineReader(cluster);
   const set = new LiveSet();
-  for (const [index, line] of lines.entries()) set.apply(reader.read({ ...line, number: index + 1 }));
-  return { set, ageMs: Math.max(0, now - at), rights: asTexts(rights) };
+  let number = 0;
+  const take = (type: LiveLineType, object: unknown): void => {
+    number += 1;
+    set.apply(reader.read({ type, object, number }));
+  };
+  take('START', { cluster: named, uid });
+  for (const space of listOf(spaces)) take('SPACE', space);
+  take('SYNCED', { positions });
+  return { set, rights: listOf(rights).flatMap(readRight), at, take, end };
+}
+
+function readRight(value: unknown): readonly KeptRight[] {
+  const { user, key, at } = asObject(value);
+  const isWhole = asText(user) !== undefined && asText(key) !== undefined && asCount(at) !== undefined;
+  return isWhole ? [{ user: String(user), key: String(key), at: Number(at) }] : [];
+}
+
+function lineEnd(bytes: Buffer, from: number): number {
+  const end = bytes.indexOf('\n', from);
+  return end === -1 ? bytes.length : end;
 }
 
 /** Clocks of two machines differ a little. */
@@ -91,9 +168,9 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 export async function loadKept(
   client: Pick<KubeClient, 'get'>,
   cluster: string,
-  now: number,
+  clock: Clock,
 ): Promise<Kept | undefined> {
-  return await parseKept(cluster, await client.get<KubeObject>(secrets, key), now);
+  return await parseKept(cluster, await client.get<KubeObject>(secrets, key), clock.now(), clock);
 }
 
 /** Writes the Secret, unless another replica has written what is known further. Resolves with how many credentials had no room. */
@@ -101,18 +178,24 @@ export async function storeKept(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
   cluster: string,
   kept: ToKeep,
+  clock: Clock,
 ): Promise<number> {
   const present = await client.get<KubeObject>(secrets, key);
-  const other = await parseKept(cluster, present, Number.MAX_SAFE_INTEGER);
-  if (
-    other !== undefined &&
-    other.set.uid === kept.set.uid &&
-    isBehind(kept.set.positions, other.set.positions)
-  )
-    return 0;
-  const rendered = await renderKept(cluster, kept);
+  if (await isKnownFurther(cluster, present, kept.set)) return 0;
+  const rendered = await renderKept(cluster, kept, clock);
+  // What is there still helps after a restart, and has an age of its own.
+  if (rendered === undefined) return kept.set.credentials.size;
   const { uid, resourceVersion } = present.metadata;
-  const data = { [entry]: rendered?.text ?? null };
+  const data = { [entry]: rendered.text };
   await client.mergePatch(secrets, key, { metadata: { uid, resourceVersion }, data });
-  return rendered?.left ?? kept.set.credentials.size;
+  return rendered.left;
+}
+
+async function isKnownFurther(cluster: string, present: KubeObject, own: LiveSet): Promise<boolean> {
+  try {
+    const { set } = readFirstLine(cluster, await unpack(present), Number.MAX_SAFE_INTEGER);
+    return set.uid === own.uid && isBehind(own.positions, set.positions);
+  } catch {
+    return false;
+  }
 }

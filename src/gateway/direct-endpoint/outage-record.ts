@@ -44,7 +44,7 @@ export class OutageRecord {
     const { client, cluster, clock, followed, log } = this.#options;
     this.#loaded = clock.monotonic();
     try {
-      this.#kept = await loadKept(client, cluster, clock.now());
+      this.#kept = await loadKept(client, cluster, clock);
       if (this.#kept !== undefined) followed.remember(this.#kept.set.positions);
     } catch (error) {
       log.warn({ err: error }, 'the set of an earlier process cannot be read');
@@ -92,7 +92,8 @@ export class OutageRecord {
     this.#wrote = now;
     try {
       const proved = clock.now() - followed.silentMs;
-      const left = await storeKept(client, cluster, { set, proved: Math.round(proved), rights: rights.kept });
+      const toKeep = { set, proved: Math.round(proved), rights: rights.kept };
+      const left = await storeKept(client, cluster, toKeep, clock);
       metrics.unkept.set(left);
       if (left > 0)
         log.warn({ tokens: left }, 'not all tokens fit into the Secret for a restart in an outage');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import { UpstreamBusy } from '../turns/request-slots.ts';
-import { platformQuestions } from './space-rights.ts';
+import { platformQuestions, type SpaceAnswer } from './space-rights.ts';
 
 const person = (user: string): Identity => ({ kind: 'user', user, groups: [] });
 const spaceOf = (number: number) => ({
@@ -20,9 +20,10 @@ function setUp() {
   };
   const told: boolean[] = [];
   const followed = { hashOf: ({ user }: Identity) => `hash-of-${user}` };
-  const onAnswer = (_key: string, isAllowed: boolean) => told.push(isAllowed);
+  const onAnswer = ({ isAllowed }: SpaceAnswer) => told.push(isAllowed);
+  const spaceUID = () => 's1';
   const questions = platformQuestions({
-    ...{ client: { request } as never, cluster: 'edge', clock, followed, onAnswer },
+    ...{ client: { request } as never, cluster: 'edge', clock, followed, spaceUID, onAnswer },
   });
   const ask = async (user: string, number: number) =>
     await questions.ask(`${user} ${number}`, person(user), spaceOf(number));

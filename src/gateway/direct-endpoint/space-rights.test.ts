@@ -1,16 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
-import { keyFor } from '../gate/entry-permissions.ts';
-import { maxKeptRights, SpaceRights } from './space-rights.ts';
+import { maxKeptRights, maxKeptRightsOfUser, SpaceRights } from './space-rights.ts';
 
 const ann = { kind: 'user', user: 'ann', groups: [] } as const;
 const space = { verb: 'use', resource: 'spaceinstances', namespace: 'p-red', name: 'app' };
+const hour = 3_600_000;
 const cluster = { verb: 'use', resource: 'clusters', namespace: '', name: 'edge' };
 
 /** Permissions that know nothing but `known`, as after every answer is too old. */
 function setUp() {
   const clock = new FakeClock();
-  const state = { isAway: false, isSpace: true, known: undefined as boolean | undefined, asked: 0 };
+  const state = {
+    proved: 0,
+    uid: 's1' as string | undefined,
+    known: undefined as boolean | undefined,
+    asked: 0,
+  };
   const permissions = {
     find: () => state.known,
     ask: async () => {
@@ -20,12 +25,24 @@ function setUp() {
   };
   const followed = {
     get isAway() {
-      return state.isAway;
+      return followed.silentMs > 6_000;
+    },
+    get silentMs() {
+      return clock.monotonic() - state.proved;
     },
   };
-  const isSpace = () => state.isSpace;
-  const rights = new SpaceRights({ permissions, clock, followed, isSpace, staleAfterMs: 45_000 });
-  return { clock, state, rights };
+  const spaceUID = () => state.uid;
+  const limits = { staleAfterMs: 45_000, outageMs: hour };
+  const rights = new SpaceRights({ permissions, clock, followed, spaceUID, ...limits });
+  const answer = (isAllowed: boolean, user = 'ann', name = 'app') =>
+    rights.onAnswer({
+      ...{ identity: { ...ann, user }, entry: { ...space, name }, uid: state.uid ?? '', isAllowed },
+    });
+  /** The platform proves that it is there until now. */
+  const prove = () => {
+    state.proved = clock.monotonic();
+  };
+  return { clock, state, rights, answer, prove };
 }
 
 describe('the right to enter', () => {
@@ -43,46 +60,117 @@ describe('the right to enter', () => {
 
   it('is not there, and not asked for, where no such space is in the cluster', () => {
     const { rights, state } = setUp();
-    state.isSpace = false;
+    state.uid = undefined;
     expect(rights.find(ann, space)).toBe(false);
   });
 
   it('lasts through an outage where the last answer was a yes, and there alone', () => {
-    const { rights, state } = setUp();
-    rights.onAnswer(keyFor(ann, space), true);
-    state.isAway = true;
+    const { rights, clock, answer } = setUp();
+    answer(true);
+    expect(rights.find(ann, space)).toBeUndefined();
+    clock.advance(6_001);
     expect([rights.find(ann, space), rights.mayStay(ann, space)]).toEqual([true, true]);
     expect(rights.find({ ...ann, user: 'eve' }, space)).toBeUndefined();
-    rights.onAnswer(keyFor(ann, space), false);
+    answer(false);
+    expect([rights.find(ann, space), rights.mayStay(ann, space)]).toEqual([undefined, false]);
+  });
+
+  it('does not come back in an outage that began long after the last yes', () => {
+    const { rights, clock, answer, prove } = setUp();
+    answer(true);
+    clock.advance(hour);
+    prove();
+    clock.advance(6_001);
+    expect(rights.find(ann, space)).toBe(true);
+    prove();
+    clock.advance(6_001);
+    expect([rights.find(ann, space), rights.mayStay(ann, space)]).toEqual([undefined, false]);
+  });
+
+  it('lasts as long as the outage, which began soon after the last yes', () => {
+    const { rights, clock, answer, prove } = setUp();
+    answer(true);
+    clock.advance(hour);
+    prove();
+    clock.advance(hour);
+    expect([rights.find(ann, space), rights.mayStay(ann, space)]).toEqual([true, true]);
+    prove();
+    expect(rights.mayStay(ann, space)).toBe(true);
+  });
+
+  it('is not there for a space that was made again under its name', () => {
+    const { rights, clock, state, answer } = setUp();
+    answer(true);
+    clock.advance(6_001);
+    state.uid = 's2';
     expect([rights.find(ann, space), rights.mayStay(ann, space)]).toEqual([undefined, false]);
   });
 
   it('is not waited for in an outage', async () => {
-    const { rights, state } = setUp();
-    state.isAway = true;
+    const { rights, state, clock } = setUp();
+    clock.advance(6_001);
     await expect(rights.ask(ann, space)).rejects.toThrow('the platform is away');
     expect(state.asked).toBe(0);
   });
 
   it('is asked again after an outage, and requests under way wait for that, but not for long', () => {
-    const { rights, state, clock } = setUp();
-    rights.onAnswer(keyFor(ann, space), true);
-    state.isAway = true;
+    const { rights, state, clock, answer, prove } = setUp();
+    answer(true);
+    clock.advance(6_001);
     rights.mayStay(ann, space);
-    state.isAway = false;
+    prove();
     expect(rights.mayStay(ann, space)).toBe(true);
     expect(state.asked).toBe(1);
-    clock.advance(45_000);
+    for (let step = 0; step < 9; step += 1) {
+      clock.advance(5_000);
+      prove();
+    }
     expect(rights.mayStay(ann, space)).toBe(false);
   });
+});
 
-  it('is kept for as many as the memory is meant for, the newest', () => {
-    const { rights } = setUp();
-    for (let index = 0; index <= maxKeptRights; index += 1) rights.onAnswer(`${index}`, true);
+describe('the rights that are kept', () => {
+  const users = maxKeptRights / maxKeptRightsOfUser;
+  const fill = (answer: (isAllowed: boolean, user: string, name: string) => void, user: string) => {
+    for (let index = 0; index <= maxKeptRightsOfUser; index += 1) answer(true, user, `space-${index}`);
+  };
+
+  it('are the newest of a user, who pushes out no one else', () => {
+    const { rights, clock, answer } = setUp();
+    answer(true);
+    fill(answer, 'mallory');
+    expect(rights.kept).toHaveLength(1 + maxKeptRightsOfUser);
+    clock.advance(6_001);
+    const mallory = { ...ann, user: 'mallory' };
+    expect(rights.find(ann, space)).toBe(true);
+    expect(rights.find(mallory, { ...space, name: 'space-0' })).toBeUndefined();
+    expect(rights.find(mallory, { ...space, name: 'space-1' })).toBe(true);
+  });
+
+  it('are as many as the memory is meant for; those of the user who was away for the longest go', () => {
+    const { rights, answer } = setUp();
+    for (let index = 0; index < users; index += 1) fill(answer, `user-${index}`);
     expect(rights.kept).toHaveLength(maxKeptRights);
-    expect(rights.kept.at(0)).toBe('1');
-    const { rights: later } = setUp();
-    later.restore(rights.kept);
-    expect(later.kept).toEqual(rights.kept);
+    answer(true, 'user-0', 'space-1');
+    answer(true, 'ann');
+    expect(rights.kept).toHaveLength(maxKeptRights);
+    expect(rights.kept.filter(({ user }) => user === 'user-0')).toHaveLength(maxKeptRightsOfUser);
+    expect(rights.kept.filter(({ user }) => user === 'user-1')).toHaveLength(maxKeptRightsOfUser - 1);
+  });
+
+  it('count after a restart with the age that they had', () => {
+    const { rights, clock, answer } = setUp();
+    answer(true);
+    clock.advance(hour);
+    answer(true, 'eve');
+    const later = setUp();
+    later.clock.set(clock.now());
+    later.rights.restore(rights.kept);
+    expect(later.rights.kept).toEqual(rights.kept);
+    later.clock.advance(1_000);
+    later.prove();
+    later.clock.advance(6_001);
+    expect(later.rights.find(ann, space)).toBeUndefined();
+    expect(later.rights.find({ ...ann, user: 'eve' }, space)).toBe(true);
   });
 });
