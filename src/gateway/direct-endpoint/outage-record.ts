@@ -29,6 +29,9 @@ export class OutageRecord {
   #wrote = Number.NEGATIVE_INFINITY;
   #warned = Number.NEGATIVE_INFINITY;
   #loaded = 0;
+  /** Nothing more is read: it was, or something newer counts. */
+  #isRead = false;
+  #complained = Number.NEGATIVE_INFINITY;
 
   constructor(options: OutageRecordOptions) {
     const { followed, metrics } = options;
@@ -45,32 +48,45 @@ export class OutageRecord {
     this.#loaded = clock.monotonic();
     try {
       this.#kept = await loadKept(client, cluster, clock);
+      this.#isRead = true;
       if (this.#kept !== undefined) followed.remember(this.#kept.set.positions);
     } catch (error) {
-      log.warn({ err: error }, 'the set of an earlier process cannot be read');
+      if (this.#loaded - this.#complained < warnMs) return;
+      this.#complained = this.#loaded;
+      log.warn({ err: error }, 'the set of an earlier process cannot be read yet');
     }
   }
 
   /** When the platform was asked, and has not said what is good. */
   restore(): void {
     const { clock, followed, log, rights } = this.#options;
-    if (this.#kept === undefined || followed.set !== undefined) return;
-    const { set, rights: keys, ageMs } = this.#kept;
+    if (followed.set !== undefined) this.#discard();
+    if (this.#kept === undefined) return;
+    const { set, rights: former, ageMs } = this.#kept;
     followed.restore({ set, ageMs: ageMs + clock.monotonic() - this.#loaded });
-    rights.restore(keys);
+    rights.restore(former);
     this.#kept = undefined;
     log.warn({ tokens: set.credentials.size }, 'the platform is away: the set of an earlier process counts');
   }
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, followed } = this.#options;
     while (!signal.aborted) {
       await sleep(clock, checkMs, signal);
       if (signal.aborted) return;
+      // The API server of the cluster may have been away at the start, as after a cut of its power, and the platform still is.
+      if (followed.set !== undefined) this.#discard();
+      else if (!this.#isRead) await this.load();
       this.#warn();
       await this.#store();
     }
+  }
+
+  /** The platform has said what is good, so an earlier set never counts again. */
+  #discard(): void {
+    this.#kept = undefined;
+    this.#isRead = true;
   }
 
   #warn(): void {
