@@ -183,7 +183,7 @@ export async function storeKept(
   const present = await client.get<KubeObject>(secrets, key);
   if (await isKnownFurther(cluster, present, kept.set)) return 0;
   const rendered = await renderKept(cluster, kept, clock);
-  // What is there still helps after a restart, and has an age of its own.
+  // The present content still helps after a restart, and has an age of its own.
   if (rendered === undefined) return kept.set.credentials.size;
   const { uid, resourceVersion } = present.metadata;
   const data = { [entry]: rendered.text };
