@@ -41,9 +41,6 @@ export type Positions = Readonly<Record<'tokens' | 'keys' | 'locks', string>>;
 /** Between two proofs of what the gateway knows, milliseconds. */
 export const beatMs = 2_000;
 
-/** Of the scopes of one credential as JSON, bytes. One with more is in no stream: it would be repeated for each token below it. */
-export const maxScopesBytes = 65_536;
-
 export interface LiveObjects {
   /** The first line. */
   readonly START: { readonly cluster: string; readonly uid: string };
