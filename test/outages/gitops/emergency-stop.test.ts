@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import type { Applied } from '../../../lab/operator/kubectl.ts';
 import { samples } from '../../../lab/operator/samples.ts';
+import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { secrets } from '../../../src/api/resources.ts';
@@ -44,8 +45,13 @@ async function untilReady(manifests: readonly Applied[]): Promise<void> {
 
 describe.each(Object.keys(controllers) as ControllerName[])('an emergency stop under %s', (title) => {
   const controller = controllers[title];
+  /** Tried again after a conflict, as a controller does: the operator may write between the read and the write of kubectl. */
   const replace = async (manifests: readonly Applied[]) =>
-    await controller.kubectl.send('replace', controller.marked(manifests));
+    await until('each is replaced', async () => {
+      const { exitCode, stderr } = await controller.kubectl.trySend('replace', controller.marked(manifests));
+      if (exitCode !== 0 && !stderr.includes('(Conflict)')) throw new Error(stderr);
+      return exitCode === 0;
+    });
 
   it('stays through syncs, and through replacements of the whole object', async () => {
     const manifests = await repository();
