@@ -7,7 +7,7 @@ const checkMs = 20_000;
 const settledMs = 10_000;
 const pauseMs = { first: 100, max: 15_000 };
 /** Between two reads of a kind that another tab has seen changes of. */
-const rereadMs = 250;
+const rereadMs = 100;
 
 /** @typedef {keyof typeof kinds} Kind */
 /** Of these one tab alone has streams: see {@link Live}. */
