@@ -7,6 +7,7 @@ import { describeEnd, describeUse } from './words.js';
 
 /** Rows above and below what is seen, so that the Tab key finds the next one. */
 const spare = 8;
+const maxFrameMs = 100;
 const stateWords = {
   live: 'works',
   ended: 'ended',
@@ -55,13 +56,17 @@ export class List {
     this.#plan();
   }
 
+  /** Before the next frame. A window behind others may have none for a second, so a timer comes first there. */
   #plan() {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    requestAnimationFrame(() => {
+    const draw = () => {
+      if (!this.#isPlanned) return;
       this.#isPlanned = false;
       if (this.element.isConnected) this.#draw();
-    });
+    };
+    requestAnimationFrame(draw);
+    setTimeout(draw, maxFrameMs);
   }
 
   #draw() {
