@@ -32,9 +32,9 @@ import { RecentChanges } from './index/recent-changes.ts';
 import { SitePolicyWatch } from './index/site-policy-watch.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
-import { requestLimits, serverLimits, upstreamLimits } from './limits.ts';
+import { heldBytesLimits, maxMissAddresses, requestLimits, serverLimits, upstreamLimits } from './limits.ts';
 import { createPageServer } from './page/page-server.ts';
-import { openUpstreamPools } from './proxy/http/upstream-pool.ts';
+import { upstreamConnections } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
@@ -109,9 +109,11 @@ export class Gateway {
     this.#permissions = createPermissions(options);
     this.#followingPermissions = createFollowingPermissions(options);
     this.#open = this.#createOpenRequests();
-    this.#connections = new ConnectionSet(connectionsOf(options));
+    this.#connections = new ConnectionSet(
+      upstreamConnections(upstreamLimits(options.settings), options.clock),
+    );
     this.#targetConnections = new TargetConnections({
-      ...connectionsOf(options),
+      ...upstreamConnections(upstreamLimits(options.settings), options.clock),
       store: this.#targetRecords.access,
       lookup: new TargetAddresses(settings.targetAddresses).lookup,
     });
@@ -226,7 +228,7 @@ export class Gateway {
     const shared = {
       index: this.#index,
       sitePolicy: this.#sitePolicy.current,
-      held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
+      held: new HeldBytes(heldBytesLimits),
       quota: new Quota({ records, now: () => clock.now(), limits }),
       clientAddress: (request: IncomingMessage) => this.#server.clientAddress(request),
     };
@@ -300,11 +302,6 @@ export class Gateway {
     await Promise.all(servers.map((server) => server.close(settings.shutdownGraceMs)));
   }
 }
-
-const connectionsOf = ({ settings, clock }: GatewayOptions) => {
-  const { connections, longConnections: watchConnections } = upstreamLimits(settings);
-  return { connections, watchConnections, openPool: openUpstreamPools(clock) };
-};
 
 const createPermissions = (options: GatewayOptions): EntryPermissions => {
   const { clock, settings } = options;
@@ -386,4 +383,4 @@ const createExchanges = (options: GatewayOptions & ExchangeParts): Exchanges => 
 };
 
 const createMisses = ({ clock, settings: { missesPerAddress: perMinute } }: GatewayOptions): Misses =>
-  new Misses({ clock, perMinute, maxAddresses: 20_000 });
+  new Misses({ clock, perMinute, maxAddresses: maxMissAddresses });

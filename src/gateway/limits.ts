@@ -19,6 +19,12 @@ export function upstreamLimits({
   return { connections, longConnections: 8 * connections, maxWaiting: 4 * connections, maxWaitMs };
 }
 
+/** Of memory for requests that are answered here, bytes. */
+export const heldBytesLimits = { ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 };
+
+/** Of source addresses whose refused credentials are counted. */
+export const maxMissAddresses = 20_000;
+
 /** Of requests at once. `long`: watches and the like. */
 export function requestLimits({ requestsPerUser: short }: Pick<GatewaySettings, 'requestsPerUser'>) {
   const ofUser = { short, long: 5 * short };

@@ -12,14 +12,13 @@ import type { DirectEndpointMetrics } from '../../telemetry/metrics/direct-endpo
 import type { GatewayMetrics } from '../../telemetry/metrics/gateway.ts';
 import { RequestAudits } from '../audit/request-audits.ts';
 import { HeldBytes } from '../endpoints/shared/held-bytes.ts';
-import { TargetEndpoints } from '../endpoints/target-endpoints.ts';
 import { EntryPermissions } from '../gate/entry-permissions.ts';
 import { Misses } from '../gate/misses.ts';
 import { OpenRequests } from '../gate/open-requests.ts';
 import { TargetRecords } from '../index/target-records.ts';
 import { limitedLog } from '../limited-log.ts';
-import { requestLimits, serverLimits, upstreamLimits } from '../limits.ts';
-import { openUpstreamPools } from '../proxy/http/upstream-pool.ts';
+import { heldBytesLimits, maxMissAddresses, requestLimits, serverLimits, upstreamLimits } from '../limits.ts';
+import { upstreamConnections } from '../proxy/http/upstream-pool.ts';
 import { ApiServerUpstream } from '../proxy/upstream.ts';
 import { RequestHandler } from '../request-handler.ts';
 import {
@@ -39,6 +38,7 @@ import { OutageRecord } from './outage-record.ts';
 import { OwnCluster } from './own-cluster.ts';
 import { platformQuestions, type SpaceAnswer, SpaceRights } from './space-rights.ts';
 import { StreamFollower } from './stream-follower.ts';
+import { TargetEndpoints } from './target-endpoints.ts';
 
 export interface DirectEndpointOptions {
   readonly settings: DirectEndpointSettings;
@@ -85,7 +85,9 @@ export class DirectEndpoint {
       clock,
       onChange: (hash) => this.#open.recheck(hash),
     });
-    this.#connections = new ConnectionSet(connectionsOf(options));
+    this.#connections = new ConnectionSet(
+      upstreamConnections(upstreamLimits(options.settings), options.clock),
+    );
     this.#targets = this.#createTargets();
     this.#rights = this.#createRights();
     this.#record = new OutageRecord({
@@ -171,7 +173,7 @@ export class DirectEndpoint {
     const isAlone = (user: string) => this.#open.isAlone(user);
     const followed = this.#followed;
     const yaml = new YAMLReader({ clock, limits: yamlLimits, isAlone });
-    const held = new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 });
+    const held = new HeldBytes(heldBytesLimits);
     // Only questions about the platform need these, and none of them gets so far.
     const never = { isAllowed: async () => false, denialOf: async () => undefined, mayStay: () => false };
     const targetRecords = new TargetRecords(settings.projectNamespacePrefix);
@@ -184,7 +186,7 @@ export class DirectEndpoint {
       open: this.#open,
       targets: this.#targets,
       permissions: this.#rights,
-      misses: new Misses({ clock, perMinute: settings.missesPerAddress, maxAddresses: 20_000 }),
+      misses: new Misses({ clock, perMinute: settings.missesPerAddress, maxAddresses: maxMissAddresses }),
       audits: this.#audits,
       endpoints: new TargetEndpoints({ yaml, held, settings, client, permissions: never, targetRecords }),
       mainThread: new MainThread({ clock, isAlone }),
@@ -242,8 +244,3 @@ const refusalsOf = (cluster: string) => ({
   unknown: errorAnswer('ERR_ENDPOINT_OUTAGE', { cluster }, { headers: ['retry-after', '5'] }),
   target: errorAnswer('ERR_ENDPOINT_TARGET', { cluster }),
 });
-
-const connectionsOf = ({ settings, clock }: DirectEndpointOptions) => {
-  const { connections, longConnections: watchConnections } = upstreamLimits(settings);
-  return { connections, watchConnections, openPool: openUpstreamPools(clock) };
-};

@@ -19,6 +19,12 @@ export const openUpstreamPools =
   (origin, { connectorWith }) =>
     new UpstreamPool(new URL(origin), clock, connectorWith);
 
+/** For the connections to all targets. */
+export const upstreamConnections = (
+  { connections, longConnections }: { readonly connections: number; readonly longConnections: number },
+  clock: Clock,
+) => ({ connections, watchConnections: longConnections, openPool: openUpstreamPools(clock) });
+
 /**
  * Connections to one server. It has as many as there are requests under way: those who send requests limit how many.
  * A request gets a connection that is free, or a new one.

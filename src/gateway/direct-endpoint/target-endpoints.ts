@@ -1,8 +1,8 @@
 import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
+import { everywhere, questionOf } from '../endpoints/endpoints.ts';
+import { spaceNamespace } from '../endpoints/projects/space-namespace.ts';
+import type { Endpoint, EndpointServices } from '../endpoints/shared/endpoint.ts';
 import { isNamespaceMade } from '../gate/authorise.ts';
-import { everywhere, questionOf } from './endpoints.ts';
-import { spaceNamespace } from './projects/space-namespace.ts';
-import type { Endpoint, EndpointServices } from './shared/endpoint.ts';
 
 /** Requests that a direct endpoint answers itself: those that the gateway answers in every target. */
 export class TargetEndpoints {
