@@ -1,5 +1,6 @@
 import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
 import { cachePlace, sourceVersion } from '../credential/cache.ts';
+import { directSource, directTTL, parentOf } from '../credential/direct-source.ts';
 import { execCredential } from '../credential/exec-credential.ts';
 import { fileOf, sourceOf } from '../credential/fast-path.ts';
 import { currentCredential, type Source } from '../credential/renewal.ts';
@@ -14,14 +15,15 @@ import {
   type OptionSpec,
   textOption,
 } from '../shared/context.ts';
-import { usage } from '../shared/failure.ts';
+import { type Failure, usage } from '../shared/failure.ts';
 
 /** Of those who write the command into a kubeconfig, too. */
 export const childOptions = {
   'child-ttl': {
     type: 'string',
     value: 'TIME',
-    about: 'Use a key below yours that lives so long, such as 15m.',
+    about:
+      'Use a key below yours that lives so long, such as 15m. For a direct endpoint: the token, 1h without this.',
   },
   trust: {
     type: 'string',
@@ -35,10 +37,18 @@ export const credential: CommandSpec = {
   summary: 'Gives kubectl and other Kubernetes clients a credential',
   details: [
     'Kubernetes clients run this command themselves: `latchkey kubeconfig` writes it into a kubeconfig. Its answer is an ExecCredential with a key.',
-    'The answer comes from a cache in which only you can read. With `--child-ttl` or `--trust` the key is renewed when a fifth of its life is left. One process renews, however many ask at once. If the gateway is away, the present key is used until its end.',
+    'The answer comes from a cache in which only you can read. With `--child-ttl`, `--trust` or `--direct` the credential is renewed when a fifth of its life is left. One process renews, however many ask at once. If the gateway is away, the present one is used until its end.',
   ],
   arguments: [],
-  options: { ...connectionOptions, ...childOptions },
+  options: {
+    ...connectionOptions,
+    ...childOptions,
+    direct: {
+      type: 'string',
+      value: 'TARGET',
+      about: 'Give a token for the direct endpoint of this cluster or space, in place of a key.',
+    },
+  },
   examples: [
     { about: 'Your own key', command: 'latchkey credential --base-url https://latchkey.example.com' },
     {
@@ -52,7 +62,9 @@ export const credential: CommandSpec = {
 async function run(invocation: Invocation, context: Context): Promise<undefined> {
   const { session, ...place } = readPlace(invocation, context);
   const info = context.env['KUBERNETES_EXEC_INFO'];
-  const ca = place.ca ?? authorityIn(info);
+  const direct = textOption(invocation, 'direct');
+  // The authority of a direct endpoint is that of another place: with it, that place could pose as the gateway and get the key.
+  const ca = place.ca ?? (direct === undefined ? authorityIn(info) : undefined);
   const platform = new Platform(defined({ baseURL: place.baseURL, ca }), context);
   const ttl = textOption(invocation, 'child-ttl');
   const trust = textOption(invocation, 'trust');
@@ -63,10 +75,10 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
     );
   const variables = trust === undefined ? keyVariables(invocation, context) : {};
   const keyFile = textOption(invocation, 'key-file') ?? variables.file;
-  const request = defined({ baseURL: place.baseURL, trust, keyFile, childTTL: ttl });
+  const request = defined({ baseURL: place.baseURL, trust, keyFile, childTTL: ttl, direct });
   const version = variables.key === undefined ? sourceVersion(fileOf(request, context)) : '';
   const find = () => findKey(invocation, context, session);
-  const source = sourceFor({ platform, version, ttl, trust }, find, context);
+  const source = sourceFor({ platform, version, ttl, trust, direct }, find, context);
   const cache = cachePlace(sourceOf(request, variables.key), context);
   const found = await currentCredential(source, cache, context);
   context.stdout.write(execCredential(found, info, context.now()));
@@ -86,19 +98,29 @@ interface Wanted {
   readonly version: string;
   readonly ttl: string | undefined;
   readonly trust: string | undefined;
+  readonly direct: string | undefined;
 }
 
-function sourceFor(
-  { platform, version, ttl, trust }: Wanted,
-  find: () => string | undefined,
-  context: Context,
-): Source {
-  if (trust !== undefined) return trustSource(platform, trust, context);
-  const key = find();
-  if (key === undefined) throw noKey(platform.connection.baseURL);
+function sourceFor(wanted: Wanted, find: () => string | undefined, context: Context): Source {
+  const { platform, version, ttl, trust, direct } = wanted;
+  const exchanged = trust === undefined ? undefined : trustSource(platform, trust, context);
+  const ownKey = (): string => find() ?? fail(noKey(platform.connection.baseURL));
+  if (direct !== undefined) {
+    const life = ttl === undefined ? directTTL : readTTL(ttl);
+    // The gateway puts what an exchanged key makes below that key by itself.
+    const parent = async () =>
+      exchanged === undefined ? await parentOf(platform, ownKey()) : { key: (await exchanged.obtain()).key };
+    return directSource({ platform, version, target: direct, ttl: life, parent }, context);
+  }
+  if (exchanged !== undefined) return exchanged;
+  const key = ownKey();
   return ttl === undefined
     ? keySource(platform, key, version)
     : childSource(platform, key, version, readTTL(ttl));
+}
+
+function fail(failure: Failure): never {
+  throw failure;
 }
 
 /** A kubeconfig with `provideClusterInfo` passes its authority on. */

@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../../api/json.ts';
-import type { Connection } from '../gateway/platform.ts';
+import { trustSource } from '../credential/sources.ts';
+import { type Connection, Platform } from '../gateway/platform.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
@@ -9,6 +10,7 @@ import { homeOf } from '../session/places.ts';
 import { writePrivate } from '../session/private-file.ts';
 import { type CommandSpec, type Context, type Invocation, isOn, textOption } from '../shared/context.ts';
 import { usage } from '../shared/failure.ts';
+import { findDirectEndpoint } from '../targets/direct-endpoint.ts';
 import { resolveTarget, type Target } from '../targets/targets.ts';
 import { childOptions } from './credential.ts';
 
@@ -18,6 +20,7 @@ export const kubeconfig: CommandSpec = {
   details: [
     'kubectl then asks `latchkey credential` for a key. It finds the command by its bare name, so that the allow list of a kuberc can name it.',
     'Without `--merge` and `--file` the kubeconfig goes to standard output.',
+    'With `--direct` kubectl goes past the gateway, to the direct endpoint of a cluster, for it and the spaces in it. Its tokens open this target alone, live for an hour, and end with your key.',
   ],
   arguments: [
     {
@@ -32,6 +35,10 @@ export const kubeconfig: CommandSpec = {
       about: 'Add it to the kubeconfig in use (KUBECONFIG, or ~/.kube/config), and make it current.',
     },
     file: { type: 'string', value: 'FILE', about: 'Add it to this file, and make it current there.' },
+    direct: {
+      type: 'boolean',
+      about: 'Lead to the direct endpoint of the cluster, past the gateway, with a token in place of a key.',
+    },
     ...childOptions,
   },
   examples: [
@@ -51,7 +58,13 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   const file = fileFor(invocation, context);
   const { session: _, ...place } = readPlace(invocation, context);
   const target = await resolveTarget(wanted, () => connect(invocation, context));
-  const document = kubeconfigFor(target, place, execArguments(invocation, place));
+  const isDirect = isOn(invocation, 'direct');
+  const server = isDirect ? await directEndpointOf(target, invocation, context) : place;
+  const args = execArguments(invocation, context, {
+    baseURL: place.baseURL,
+    direct: isDirect ? target : undefined,
+  });
+  const document = kubeconfigFor(target, server, args);
   if (file === undefined) {
     context.stdout.write(toYAML(document));
     return undefined;
@@ -73,15 +86,38 @@ function fileFor(invocation: Invocation, { env }: Context): string | undefined {
   return first ?? path.join(homeOf(env), '.kube', 'config');
 }
 
-function execArguments(invocation: Invocation, { baseURL }: Connection): readonly string[] {
+/** The gateway says where it is, to the holder of a key; in a pipeline, to the one that its token is exchanged for. */
+async function directEndpointOf(target: Target, invocation: Invocation, context: Context) {
+  const trust = textOption(invocation, 'trust');
+  if (trust === undefined) return await findDirectEndpoint(target, connect(invocation, context));
+  const { session: _, ...place } = readPlace(invocation, context);
+  const platform = new Platform(place, context);
+  const { key } = await trustSource(platform, trust, context).obtain();
+  return await findDirectEndpoint(target, platform, key);
+}
+
+function execArguments(
+  invocation: Invocation,
+  context: Context,
+  { baseURL, direct }: { readonly baseURL: string; readonly direct: Target | undefined },
+): readonly string[] {
   const file = textOption(invocation, 'key-file');
   const given = defined({
     'base-url': baseURL,
     'key-file': file === undefined ? undefined : path.resolve(file),
     'child-ttl': textOption(invocation, 'child-ttl'),
     trust: textOption(invocation, 'trust'),
+    direct: direct?.name,
+    'certificate-authority': direct === undefined ? undefined : authorityFile(invocation, context),
   });
   return ['credential', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)])];
+}
+
+/** The authority of the gateway: a kubeconfig for a direct endpoint has no other place for it. A login keeps its own. */
+function authorityFile(invocation: Invocation, { env }: Context): string | undefined {
+  const file =
+    textOption(invocation, 'certificate-authority') ?? (env['LATCHKEY_CERTIFICATE_AUTHORITY'] || undefined);
+  return file === undefined ? undefined : path.resolve(file);
 }
 
 export function kubeconfigFor(

@@ -12,6 +12,8 @@ export interface SourceName {
   readonly from: string;
   /** How long a child key lives, as it was written; absent: the key itself is used. */
   readonly childTTL?: string;
+  /** The target whose direct endpoint it is for: its token opens nothing else. */
+  readonly direct?: string;
 }
 
 /** A credential as it was made or read, with all that decides whether it is used again. */
@@ -37,8 +39,11 @@ export interface CachePlace {
   readonly source: string;
 }
 
-export function cachePlace({ baseURL, from, childTTL }: SourceName, context: Surroundings): CachePlace {
-  const source = JSON.stringify([baseURL, from, childTTL ?? '']);
+export function cachePlace(
+  { baseURL, from, childTTL, direct }: SourceName,
+  context: Surroundings,
+): CachePlace {
+  const source = JSON.stringify([baseURL, from, childTTL ?? '', ...(direct === undefined ? [] : [direct])]);
   const host = baseURL.replace(/^https:\/\//, '').replaceAll(/[^\w.-]/g, '_');
   return {
     file: path.join(cacheFolder(context), `${host.slice(0, 60)}-${fingerprint(source)}.json`),

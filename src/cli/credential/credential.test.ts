@@ -237,7 +237,7 @@ describe('the answer from the cache alone', () => {
   });
 
   it.each<[string, readonly string[], Record<string, string>]>([
-    ['an option that it does not know', ['--certificate-authority', 'a'], {}],
+    ['an option that it does not know', ['--output', 'json'], {}],
     ['an option without a value', ['--trust'], {}],
     ['a key in a variable', [], { LATCHKEY_ACCESS_KEY: aKey }],
   ])('is left to the whole program with %s', async (_, more, env) => {

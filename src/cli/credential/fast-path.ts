@@ -1,3 +1,4 @@
+import { defined } from '../../api/json.ts';
 import { sessionsFile } from '../session/sessions-file.ts';
 import type { Context } from '../shared/context.ts';
 import {
@@ -17,6 +18,10 @@ export interface CredentialRequest {
   readonly trust?: string;
   readonly keyFile?: string;
   readonly childTTL?: string;
+  /** The target whose direct endpoint the credential is for. */
+  readonly direct?: string;
+  /** A file with the authority of the gateway. It changes no credential. */
+  readonly authority?: string;
 }
 
 const names = {
@@ -24,6 +29,8 @@ const names = {
   '--trust': 'trust',
   '--key-file': 'keyFile',
   '--child-ttl': 'childTTL',
+  '--direct': 'direct',
+  '--certificate-authority': 'authority',
 } as const;
 
 /** Reads the words after `credential` as kubeconfigs have them; undefined for all others, which the whole program reads. */
@@ -63,9 +70,8 @@ export function answerFromCache(
 }
 
 /** `key`: that of a variable, which is used in place of the login. */
-export function sourceOf({ baseURL, trust, keyFile, childTTL }: CredentialRequest, key?: string) {
-  const from = originOf(trust, keyFile, key);
-  return childTTL === undefined ? { baseURL, from } : { baseURL, from, childTTL };
+export function sourceOf({ baseURL, trust, keyFile, childTTL, direct }: CredentialRequest, key?: string) {
+  return defined({ baseURL, from: originOf(trust, keyFile, key), childTTL, direct });
 }
 
 function originOf(trust: string | undefined, keyFile: string | undefined, key: string | undefined): string {

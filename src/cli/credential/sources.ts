@@ -9,7 +9,7 @@ import { Failure } from '../shared/failure.ts';
 import type { Obtained, Source } from './renewal.ts';
 
 /** Of each question, so that one renewal is over before its lock is taken for dead. */
-const timeoutMs = 4_000;
+export const timeoutMs = 4_000;
 const checkMs = 3_000;
 const exchangeMs = 5_000;
 
@@ -49,6 +49,9 @@ export function trustSource(platform: Platform, trust: string, context: Context)
   };
 }
 
+/** Begins the name of what is made below a key: it says which one, and leaves room for more. */
+export const childNamePrefix = (name: string): string => name.slice(0, 40).replace(/[^a-z0-9]+$/, '');
+
 async function makeChild(platform: Platform, parent: string, ttl: number): Promise<Obtained> {
   const self = asObject((await platform.self({ key: parent, timeoutMs }))['status']);
   const name = asText(self['accessKey']);
@@ -61,7 +64,7 @@ async function makeChild(platform: Platform, parent: string, ttl: number): Promi
   const body = {
     apiVersion,
     kind: 'OwnedAccessKey',
-    metadata: { generateName: `${name.slice(0, 40).replace(/[^a-z0-9]+$/, '')}-cli-` },
+    metadata: { generateName: `${childNamePrefix(name)}-cli-` },
     // The operator deletes what is made through the gateway some time after its end.
     spec: { accessKey: name, ttl, displayName: 'Made by latchkey credential' },
   };
