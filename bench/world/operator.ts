@@ -17,7 +17,7 @@ export async function withOperator<Result>(
     const program = await latchkey(guard.folder, options.profile);
     const start = await prepare(program, platform.plane, guard);
     const running = await start();
-    await until('the operator leads', async () => await hasSynced(running.logPath), { timeoutMs: 30_000 });
+    await until('the operator leads', async () => await hasSynced(running.logPath));
     const result = await work(platform, running);
     await end(running);
     return result;

@@ -32,7 +32,7 @@ export async function startSubset(subset: Subset): Promise<SubsetPlatform> {
   await kubectl(plane, ['create', 'clusterrolebinding', 'bench-rights', ...role]);
   for (const bindings of subsets[subset]) {
     await kubectl(plane, ['delete', bindings, '--all']);
-    await until(`no ${bindings}`, async () => await gone[bindings](platform.client), { timeoutMs: 30_000 });
+    await until(`no ${bindings}`, async () => await gone[bindings](platform.client));
   }
   const operator = createKubeClient({
     kubeConfig: kubeConfigSource({ file: await plane.kubeconfigFor(operatorUser) }),

@@ -7,7 +7,7 @@ import type { KubectlResult } from './kubectl.ts';
 import { freePort } from './ports.ts';
 import { sharedControlPlane } from './shared.ts';
 
-const soon = { timeout: 30_000, interval: 100 };
+const soon = { timeout: 90_000, interval: 100 };
 
 const succeeds = { exitCode: 0, stderr: '' };
 const whoAmI = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}'];

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Guard } from './guard.ts';
 
-const soon = { timeout: 15_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 let label: string;
 let guards: Guard[];

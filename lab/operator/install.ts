@@ -20,7 +20,7 @@ import { until } from './until.ts';
 export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> {
   if (!existsSync(markerOf(plane))) {
     const apply = async () => await applyKustomization(plane, 'default');
-    await until('kubectl apply -k config/default', apply, { timeoutMs: 30_000 });
+    await until('kubectl apply -k config/default', apply, { timeoutMs: 120_000 });
   }
   const client = createKubeClient({
     kubeConfig: kubeConfigSource({ file: plane.adminKubeconfig }),
@@ -28,7 +28,7 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
   });
   try {
     const act = async () => (await changingPoliciesAct(client)) && (await judgingPoliciesAct(client));
-    await until('the policies act', act, { timeoutMs: 30_000 });
+    await until('the policies act', act, { timeoutMs: 120_000 });
   } finally {
     await client.close();
   }

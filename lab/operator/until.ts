@@ -59,3 +59,14 @@ export async function timeUntil(
   await until(what, lookOnce, { everyMs: minPauseMs, ...options });
   return last - start;
 }
+
+/**
+ * Measures again where a round took `limitMs` or longer: neighbours on the machine make a round slower, and never faster. Resolves with
+ * the least of the rounds.
+ */
+export async function leastMs(limitMs: number, round: () => Promise<number>, maxRounds = 5): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < maxRounds && least >= limitMs; count += 1)
+    least = Math.min(least, await round());
+  return least;
+}

@@ -56,6 +56,8 @@ export interface World {
 const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
 const secretWriting = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-namespace'] };
+/** A start takes two seconds on an idle machine, and 15 more where a dead leader still holds the lease. */
+const startLimit = { timeoutMs: 120_000 };
 
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
@@ -142,7 +144,7 @@ export async function untilLeading(operator: RunningOperator): Promise<void> {
     if (operator.exited) return true;
     return (await metricOf(operator, 'latchkey_leader')) === 1 && (await isReady(operator));
   };
-  await until('the operator leads', leads, { timeoutMs: 30_000 });
+  await until('the operator leads', leads, startLimit);
   if (operator.exited) throw new Error(`the operator ended: ${(await operator.log()).slice(-2_000)}`);
 }
 
@@ -163,7 +165,7 @@ export async function freeLease(admin: Api): Promise<void> {
 export async function untilStandingBy(operator: RunningOperator): Promise<void> {
   const reads = 'latchkey_client_requests_total{verb="GET",resource="leases",code="200"}';
   const hasRead = async () => (await metricOf(operator, reads)) > 0 && (await isReady(operator));
-  await until('the operator stands by', hasRead, { timeoutMs: 30_000 });
+  await until('the operator stands by', hasRead, startLimit);
 }
 
 /** A leader is when it has read all objects, has a signing key, and no policy is missing. */

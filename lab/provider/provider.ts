@@ -47,10 +47,7 @@ export async function startProvider(guard: Guard, options: ProviderOptions): Pro
     env: { PROVIDER: JSON.stringify({ certificate, key, password, ...options }) },
   });
   const log = async () => await readFile(logPath, 'utf8');
-  const [, issuer = ''] = await until(
-    'the provider listens',
-    async () => /^issuer (\S+)$/m.exec(await log()) ?? undefined,
-    { timeoutMs: 30_000 },
-  );
+  const said = async () => /^issuer (\S+)$/m.exec(await log()) ?? undefined;
+  const [, issuer = ''] = await until('the provider listens', said);
   return { issuer, ca: authority.certificate, caFile, password, pid, log };
 }

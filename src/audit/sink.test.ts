@@ -208,7 +208,8 @@ describe.each(troubles)('with %s', (_, begin) => {
     const { sink, counts } = newSink({ output, limits });
     const started = performance.now();
     const taken = upTo(5_000).filter((number) => sink.write(line(number)));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    // A write that waits for a reader would never be over.
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect(taken).toHaveLength(limits.maxBytes / 500);
     expect(counts.dropped).toBe(5_000 - taken.length);
     await waitFor('the trouble is seen', () => sink.stuckMs > 50);

@@ -77,7 +77,7 @@ export async function buildArgoCDCluster(
     throw new Error('there is no command "go": install Go 1.26, see CONTRIBUTING.md');
   return async (secret) => {
     const output = await new Promise<string>((resolve, reject) => {
-      const options = { timeout: 60_000, env: { ...process.env, ...env } };
+      const options = { timeout: 240_000, env: { ...process.env, ...env } };
       const child = execFile(program, options, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else reject(new Error(stderr));

@@ -50,7 +50,7 @@ export class HealthJudge {
     const output = await new Promise<string>((resolve, reject) => {
       const child = execFile(
         this.#program,
-        { timeout: 60_000, maxBuffer: 2 ** 24 },
+        { timeout: 240_000, maxBuffer: 2 ** 24 },
         (error, stdout, stderr) => {
           if (error === null) resolve(stdout);
           else reject(new Error(`${error.message} ${stderr}`));

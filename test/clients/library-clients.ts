@@ -22,7 +22,7 @@ export class LibraryClients {
   /** The lines that it prints. @throws Error with what it said when it fails. */
   async run(args: readonly string[], input = ''): Promise<readonly string[]> {
     return await new Promise((resolve, reject) => {
-      const child = execFile(this.#program, args, { timeout: 120_000 }, (error, stdout, stderr) => {
+      const child = execFile(this.#program, args, { timeout: 240_000 }, (error, stdout, stderr) => {
         if (error === null) resolve(stdout.trimEnd().split('\n'));
         else reject(new Error(`clients ${args[0]}: ${stdout} ${stderr}`));
       });

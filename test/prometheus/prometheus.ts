@@ -70,7 +70,7 @@ export class Prometheus {
 
   #run(args: readonly string[], input: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      const options = { timeout: 60_000, maxBuffer: 2 ** 26 };
+      const options = { timeout: 240_000, maxBuffer: 2 ** 26 };
       const child = execFile(this.#program, args, options, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else reject(new Error(`${error.message} ${stderr}`));

@@ -137,7 +137,7 @@ async function startLatchkey(started: Started, platform: ControlPlaneAccess, det
   const isReady = async () => (await healthOf(operator, '/readyz')).status === 200;
   await Promise.race([
     deathOf('operator', operator),
-    until('the operator is ready', isReady, { timeoutMs: 30_000 }),
+    until('the operator is ready', isReady, { timeoutMs: 120_000 }),
   ]);
   return { operator, gateway, issuers };
 }

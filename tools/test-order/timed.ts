@@ -6,7 +6,7 @@ export const timed: Readonly<Record<string, string>> = {
   'bench/soak/soak.test.ts': 'compares figures of every two seconds',
   'lab/controlplane/binaries/binaries.test.ts': 'gives up a silent host within five seconds',
   'test/outages/availability/cut-off-server.test.ts': 'knows within five seconds how old its news is',
-  'test/outages/availability/shutdown.test.ts': 'ends within six to ten seconds',
+  'test/outages/availability/shutdown.test.ts': 'ends within ten seconds',
   'test/outages/availability/takeover.test.ts': 'takes over within two leases',
   'test/outages/availability/two-leaders.test.ts': 'has a lease of five seconds',
   'test/outages/gateway/idle-connections.test.ts':

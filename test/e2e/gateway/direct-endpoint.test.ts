@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bindRole } from '../../../lab/operator/rights.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { leastMs, until } from '../../../lab/operator/until.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
 import { directWorld } from './direct-world.ts';
@@ -89,16 +89,15 @@ describe('the stream of a cluster', () => {
 
   it('says so within 50 ms of the answer to the delete, on a machine that is not busy', async () => {
     const stream = await liveStream(gateway, cluster, agent.key);
-    const times: number[] = [];
-    for (let run = 0; run < 5; run += 1) {
+    const took = await leastMs(50, async () => {
       const { object, hash } = await direct.token(await direct.user());
       await stream.find('ADD', (line) => line.hash === hash);
       await admin.delete(object);
       const began = performance.now();
       const line = await stream.find('DROP', (dropped) => dropped.hash === hash);
-      times.push(stream.timeOf(line) - began);
-    }
-    expect(Math.min(...times)).toBeLessThan(50);
+      return stream.timeOf(line) - began;
+    });
+    expect(took).toBeLessThan(50);
     stream.leave();
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { leastMs, until } from '../../../lab/operator/until.ts';
 import { formatInstant } from '../../../src/api/instant.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -92,8 +92,7 @@ it('a lock of a user stops their keys under load, cuts what is open, and gives a
 });
 
 it('what is refused begins within 50 ms of the answer to the lock, on a machine that is not busy', async () => {
-  const times: number[] = [];
-  for (let run = 0; run < 5; run += 1) {
+  const took = await leastMs(50, async () => {
     const user = await newUser();
     const { key } = await world.holder({ user });
     await untilServed(key);
@@ -101,10 +100,11 @@ it('what is refused begins within 50 ms of the answer to the lock, on a machine 
     const began = performance.now();
     // A request under way is cut.
     for (let status = 200; status === 200; ) status = await statusOf(key).catch(() => 401);
-    times.push(performance.now() - began);
+    const ms = performance.now() - began;
     await admin.delete(made);
-  }
-  expect(Math.min(...times)).toBeLessThan(50);
+    return ms;
+  });
+  expect(took).toBeLessThan(50);
 });
 
 type Family = Readonly<Record<'user' | 'group' | 'parent' | 'key' | 'hash', string>>;

@@ -190,7 +190,7 @@ describe('a client that follows at one replica what it does at the other', async
     expect(await buildGoProgram(source, program)).toBe(true);
     const { metadata } = project.instance;
     const args = [writing, reading, project.namespace, metadata.name, world.name('go')];
-    const { stdout } = await promisify(execFile)(program, args, { timeout: 60_000 });
+    const { stdout } = await promisify(execFile)(program, args, { timeout: 240_000 });
     const plurals = ['ownedaccesskeys', 'directclusterendpointtokens', 'virtualclusterinstancekubeconfigs'];
     const told = plurals.flatMap((plural) =>
       ['added', 'updated', 'updated', 'deleted'].flatMap((event) => [

@@ -188,8 +188,8 @@ describe('a site policy', () => {
 
     // Credentials that the policy kept away come by themselves once it is corrected, here by being gone.
     await setPolicy();
-    await admin.untilReady(refused, { timeoutMs: 20_000 });
-    await admin.untilReady(unknown, { timeoutMs: 20_000 });
+    await admin.untilReady(refused);
+    await admin.untilReady(unknown);
     await gatewayAllows({ ttl: 86_401 });
     await until('the operator reports nothing', async () => (await unreadable()) === 0);
   });

@@ -7,7 +7,7 @@ import { admissionWorld, create, expectOk } from './world.ts';
 const collector = 'system:serviceaccount:kube-system:generic-garbage-collector';
 const standIn = 'system:serviceaccount:kube-system:not-the-garbage-collector';
 /** It waits longer after each refusal. */
-const eventually = { timeout: 50_000, interval: 200 };
+const eventually = { timeout: 120_000, interval: 200 };
 
 /** Why the accounts of Kubernetes' own controllers are exempt from the rules of ownership. */
 describe('the garbage collector without its exemption', async () => {

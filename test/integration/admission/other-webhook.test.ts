@@ -44,7 +44,7 @@ describe('a mutating webhook of somebody else', async () => {
         expect(created.body.metadata.annotations).toHaveProperty('seen');
         return created;
       },
-      { timeout: 30_000, interval: 200 },
+      { timeout: 90_000, interval: 200 },
     );
     expect(answer.status).toBe(201);
     expect(answer.body.metadata.annotations).toMatchObject({ [annotations.requester]: 'alice' });
@@ -90,7 +90,7 @@ describe('a mutating webhook of somebody else that changes updates', async () =>
           expect(off.status).toBe(403);
           return off;
         },
-        { timeout: 30_000, interval: 200 },
+        { timeout: 90_000, interval: 200 },
       );
       expect(answer.body).toMatchObject({
         reason: 'Forbidden',

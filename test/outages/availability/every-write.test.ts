@@ -70,6 +70,7 @@ async function reach(
   disturbed: readonly (Point & { readonly made: Subject })[],
   fail: (failures: readonly Failure[]) => Promise<void>,
 ): Promise<void> {
+  await operator.untilAtWork();
   await Promise.all(disturbed.map(async ({ prepare, made }) => await prepare?.(made)));
   const failed = fail(disturbed.map(({ made, nth, fate }) => ({ isMeant: made.isMeantBy, nth, fate })));
   await Promise.all(disturbed.map(async ({ begin, made }) => await begin(made)));
@@ -93,6 +94,7 @@ describe('with a connection that breaks while watches bring nothing', () => {
   it.each(unanswered)(
     '$title goes on as if nothing was when write $nth, $write, is not answered',
     async ({ prepare, begin, end, nth, fate }) => {
+      await operator.untilAtWork();
       const made = subject();
       await prepare?.(made);
       const failure = { isMeant: made.isMeantBy, nth, fate };

@@ -31,6 +31,11 @@ export class FragileOperator {
     return this.#running;
   }
 
+  /** The same where none works, as after a test that failed. */
+  async untilAtWork(): Promise<void> {
+    if (this.#running?.exited ?? true) await this.start();
+  }
+
   /** Resolves when it leads. */
   async start(): Promise<void> {
     const name = this.#world.name('fragile');
@@ -74,13 +79,15 @@ export class FragileOperator {
    * Resolves when the process is gone and another one may lead at once.
    */
   async die(failures: readonly Failure[]): Promise<void> {
-    const { pid, exited } = this.process.process;
     const dead = Promise.withResolvers<void>();
-    await this.#fail(failures, async () => await dead.promise);
-    process.kill(pid, 'SIGKILL');
-    await exited;
-    dead.resolve();
-    await freeLease(this.#world.admin);
+    try {
+      await this.#fail(failures, async () => await dead.promise);
+    } finally {
+      // Also where some never came to their point: what the next test does waits for no writes of this one.
+      await this.process.end('SIGKILL');
+      dead.resolve();
+      await freeLease(this.#world.admin);
+    }
   }
 
   async #fail(failures: readonly Failure[], onFailing: () => void | Promise<void>): Promise<void> {
@@ -98,7 +105,10 @@ export class FragileOperator {
     };
     const all = async () => failing === failures.length;
     const seen = () => counters.map(({ nth, count }) => `write ${nth}: ${count} seen`);
-    await until('the writes that fail', all, { everyMs: 5, seen });
-    this.gate.judge = () => 'pass';
+    try {
+      await until('the writes that fail', all, { everyMs: 5, seen });
+    } finally {
+      this.gate.judge = () => 'pass';
+    }
   }
 }

@@ -41,6 +41,7 @@ describe('signing keys that are all revoked', () => {
     { nth: 2, what: 'they are published', when: 'before', fate: 'lost' },
     { nth: 2, what: 'they are published', when: 'after', fate: 'unanswered' },
   ] as const)('are replaced once, when a SIGKILL comes right $when $what', async ({ nth, fate }) => {
+    await operator.untilAtWork();
     const before = await issuer.keyIDs();
     const stored = gate.passed.length;
     const dead = operator.die([{ isMeant: isAboutSigningKeys, nth, fate }]);

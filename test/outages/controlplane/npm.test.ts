@@ -66,7 +66,7 @@ describe.concurrent('a test run under npm', () => {
             false,
             false,
           ]),
-        { timeout: 30_000, interval: 50 },
+        { timeout: 90_000, interval: 50 },
       );
     },
   );

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
@@ -42,6 +42,7 @@ it('an operator waits for an API server that is away when it starts, not ready, 
   try {
     await away.refuse();
     const early = await start('early', away.access);
+    onTestFailed(async () => void (await early.end('SIGKILL')));
     const failures = async () => (await early.log()).split('"err":').length - 1;
     await until('it has tried twice', async () => (await failures()) >= 2, { timeoutMs: 90_000 });
     await untilReadyz(early, 503, /\[-\]api failed: not reached yet/);

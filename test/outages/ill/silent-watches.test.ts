@@ -19,7 +19,7 @@ afterAll(async () => await gate.close());
 const { admin } = await operatorWorld({ plane, operator: false });
 
 /** The operator waits for more than two minutes, as bookmarks come every one or two. */
-const idleMs = 2_000;
+const idleMs = 4_000;
 const client = createKubeClient({
   kubeConfig: kubeConfigSource({ file: await accountKubeconfig(gate.access, 'latchkey-operator') }),
   userAgent: 'test',

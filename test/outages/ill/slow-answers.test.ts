@@ -1,8 +1,8 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { freeLease, operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { type Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
@@ -27,11 +27,22 @@ const renewedAt = async (): Promise<number> => {
   return Date.parse((await admin.client.get<Lease>(leases, key)).spec?.renewTime ?? '');
 };
 
+let operator: RunningOperator | undefined;
+const answered = Promise.withResolvers<Fate>();
+/** One that a failed test left would hold the lease in the test after it. */
+afterEach(async () => {
+  gate.judge = () => 'pass';
+  gate.disturb = () => undefined;
+  answered.resolve('pass');
+  if (operator === undefined || operator.exited) return;
+  await operator.end('SIGKILL');
+  await freeLease(admin);
+});
+
 it('a leader goes on leading while all its work waits for answers of the API server', async () => {
   const env = { LATCHKEY_LEASE_DURATION: `${leaseMs}ms`, LATCHKEY_CONCURRENCY: String(workers) };
-  const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('slow'), env });
+  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('slow'), env });
   await untilLeading(operator);
-  const answered = Promise.withResolvers<Fate>();
   let waiting = 0;
   gate.judge = ({ plural }) => {
     if (plural === 'leases' || plural === 'events') return 'pass';
@@ -58,7 +69,7 @@ it('a leader keeps the default lease while every answer takes 3 s, and while all
 }) => {
   gate.judge = () => 'pass';
   const env = { LATCHKEY_CONCURRENCY: String(workers) };
-  const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('late'), env });
+  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('late'), env });
   await untilLeading(operator);
   const delayAll = (delayMs: number) => {
     gate.disturb = () => ({ delayMs });

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFailed } from 'vitest';
 import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -51,9 +51,12 @@ async function refuseDeletes({ plane }: VirtualCluster): Promise<() => Promise<v
     const { exitCode } = await plane.kubectl(['delete', 'clusterrolebinding', 'probe', '--dry-run=server']);
     return exitCode !== 0;
   });
-  return async () => {
-    expect(await plane.kubectl(['delete', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
+  const allow = async () => {
+    const args = ['delete', '--ignore-not-found', '-f', '-'];
+    expect(await plane.kubectl(args, { input })).toMatchObject({ exitCode: 0 });
   };
+  onTestFailed(allow);
+  return allow;
 }
 
 describe('a virtual cluster whose own policy keeps the binding of a deleted kubeconfig', () => {

@@ -216,6 +216,7 @@ describe.each(deaths)('with a SIGKILL right $when', ({ fate, together }) => {
   const killed = together.map((point) => ({ ...point, subject: new Subject(point.place) }));
 
   beforeAll(async () => {
+    await operator.untilAtWork();
     await Promise.all(killed.map(({ prepare, subject }) => prepare(subject)));
     const dead = operator.die(killed.map(({ subject, nth }) => ({ isMeant: subject.isMeantBy, nth, fate })));
     await Promise.all(killed.map(({ begin, subject }) => begin(subject)));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
@@ -194,11 +194,25 @@ async function goInOrder(order: readonly ('Secret' | 'instance' | 'kubeconfigs')
 }
 
 describe('a virtual cluster that is away', () => {
+  let isAway = false;
+  async function leave(): Promise<void> {
+    isAway = true;
+    await cluster.plane.stopApiServer();
+  }
+  async function comeBack(): Promise<void> {
+    isAway = false;
+    await cluster.plane.startApiServer();
+  }
+  // Where a test failed while it was away, those after it find it back.
+  afterEach(async () => {
+    if (isAway) await comeBack();
+  });
+
   it('takes no kubeconfig away, and has its deleted ones revoked when it is there again', async () => {
     const [kept, deleted, unlucky] = [await project.issued(), await project.issued(), await project.issued()];
     const holder = await holderOf(deleted);
     const releasedBefore = await metricOf(world.operator, released);
-    await cluster.plane.stopApiServer();
+    await leave();
     // A request that was under way may take its time limit, three times.
     await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 90_000 });
 
@@ -221,7 +235,7 @@ describe('a virtual cluster that is away', () => {
     });
     expect(await metricOf(world.operator, released)).toBe(releasedBefore + 1);
 
-    await cluster.plane.startApiServer();
+    await comeBack();
 
     await until('it is revoked', async () => (await holder.call()) === 403, withNextTry(since));
     await untilForgotten(deleted, since);
@@ -250,7 +264,7 @@ describe('a virtual cluster that is away', () => {
 
   it('has a hundred certificates revoked within five seconds of its first answer', async ({ annotate }) => {
     const crowd = await issuedTogether(project, 100);
-    await cluster.plane.stopApiServer();
+    await leave();
     await admin.untilCondition(project.instance, { status: 'False' }, { timeoutMs: 90_000 });
     await forEachConcurrently(crowd, 8, async (object) => {
       await admin.delete(object);
@@ -258,7 +272,7 @@ describe('a virtual cluster that is away', () => {
     });
     await until('each is tried', async () => (await metricOf(world.operator, unreachable)) >= crowd.length);
     const bound = async () => (await bindingsOf(cluster, crowd)).length;
-    const started = cluster.plane.startApiServer();
+    const started = comeBack();
     await until('it answers', async () => (await bound()) >= 0, { timeoutMs: 120_000 });
     const took = await timeUntil('they are revoked', async () => (await bound()) === 0, { seen: bound });
     await annotate(`${(took / 1_000).toFixed(1)} s`);
@@ -271,7 +285,7 @@ describe('a virtual cluster that is away', () => {
     // Its signer asks ever more rarely while its API server is away, and may do so up to a minute after that is back.
     const object = await admin.untilReady(await project.create(), { timeoutMs: 150_000 });
     const holder = await holderOf(object);
-    await cluster.plane.stopApiServer();
+    await leave();
     const since = Date.now();
     const gone = { kind: 'Namespace', metadata: { name: project.namespace } };
     await plane.kubectl(['delete', 'namespace', project.namespace, '--wait=false']);
@@ -279,7 +293,7 @@ describe('a virtual cluster that is away', () => {
     await admin.untilGone(gone, { timeoutMs: 90_000 });
     expect(await recordOf(object)).toBeDefined();
 
-    await cluster.plane.startApiServer();
+    await comeBack();
 
     await until('it is revoked', async () => (await holder.call()) === 403, withNextTry(since));
     await untilForgotten(object, since);

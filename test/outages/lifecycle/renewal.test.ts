@@ -15,7 +15,8 @@ import {
 import { Issuer } from '../../e2e/lifecycle/issuer.ts';
 import { targetSettings } from '../../e2e/targets/target-world.ts';
 
-const overlapMs = 5_000;
+/** Long enough for a busy machine to find the predecessor at work. */
+const overlapMs = 10_000;
 /** The longest life of a certificate of this signer, whatever is asked for. */
 const signerSeconds = 40;
 const [world, cluster] = await Promise.all([
@@ -169,7 +170,8 @@ describe.concurrent('a token of 60 seconds', () => {
     expect(end - Date.now()).toBeLessThanOrEqual(12_000);
     const refused = await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 90_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(end);
-    expect(secondsAfter(end, refused)).toBe(0);
+    expect(secondsAfter(end, refused)).toBeGreaterThanOrEqual(0);
+    expect(secondsAfter(end, refused)).toBeLessThan(10);
     expect(await verifier.presented(token)).toBe('Unknown');
     expect((await admin.get(unrenewed)).status.token).toBeUndefined();
     await admin.untilEvent(unrenewed, reasons.expired);

@@ -7,7 +7,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
 
 /** Long enough to be seen expired, and to be given life again, before it is over. */
-const retentionMs = 5_000;
+const retentionMs = 10_000;
 const patiently = { timeoutMs: 90_000 };
 const world = await operatorWorld({ env: { LATCHKEY_EXPIRED_RETENTION: `${retentionMs}ms` } });
 const { admin } = world;

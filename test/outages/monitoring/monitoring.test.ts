@@ -124,7 +124,7 @@ describe('config/monitoring', () => {
       });
       const applied = async () => await plane.kubectl(['apply', '--validate=strict', '-f', '-'], { input });
       const accepted = async () => ((await applied()).exitCode === 0 ? true : undefined);
-      await until('the new kinds are served', accepted, { timeoutMs: 20_000 });
+      await until('the new kinds are served', accepted);
       expect(await applied()).toMatchObject({ exitCode: 0, stderr: '' });
       expect((await applied()).stdout.match(/ unchanged$/gm)).toHaveLength(3);
     });

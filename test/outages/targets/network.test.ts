@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { answeredRequests } from '../../../lab/controlplane/answered-requests.ts';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
@@ -20,6 +20,7 @@ const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER
 const cluster = await virtualCluster();
 const network = await FaultProxy.start(cluster.plane);
 afterAll(async () => await network.close());
+afterEach(async () => await network.heal());
 const { admin } = world;
 
 /** An administrator kubeconfig that leads through the network. */

@@ -108,9 +108,12 @@ describe('the administrator kubeconfig', () => {
 describe('a virtual cluster', () => {
   it('that stops is unreachable, and ready when it is back', async () => {
     await cluster.plane.stopApiServer();
-    const away = await admin.untilRefused(made.instance, 'TargetUnreachable', { timeoutMs: 90_000 });
-    expect(conditionOf(away, 'Reconciling')?.status).toBe('True');
-    await cluster.plane.startApiServer();
+    try {
+      const away = await admin.untilRefused(made.instance, 'TargetUnreachable', { timeoutMs: 90_000 });
+      expect(conditionOf(away, 'Reconciling')?.status).toBe('True');
+    } finally {
+      await cluster.plane.startApiServer();
+    }
     await admin.untilReady(made.instance, { timeoutMs: 90_000 });
   });
 
