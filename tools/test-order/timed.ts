@@ -18,7 +18,7 @@ export const timed: Readonly<Record<string, string>> = {
   'test/outages/ill/network.test.ts': 'has a lease of three seconds',
   'test/outages/ill/outages.test.ts': 'is back within half a minute, and has a lease of three seconds',
   'test/outages/ill/readiness.test.ts': 'has a lease of three seconds',
-  'test/outages/ill/slow-answers.test.ts': 'keeps a lease of five seconds',
+  'test/outages/ill/slow-answers.test.ts': 'keeps a lease of seven seconds',
   'test/outages/input/api-server-restart.test.ts': 'has a lease of two seconds',
   'test/outages/kubeconfigs/attacks-hostile-cluster.test.ts': 'revokes and confirms within ten seconds',
   'test/outages/kubeconfigs/outages.test.ts': 'revokes a hundred certificates within five seconds',
