@@ -195,11 +195,17 @@ describe('undisturbed', () => {
   );
 });
 
-const most = Math.max(...scenarios.map(({ writes }) => writes.length));
-/** One SIGKILL does for all of these: each is held at its own nth write until the last has come there. */
-const deaths = (['lost', 'unanswered'] as const).flatMap((fate) =>
+const mostWrites = Math.max(...scenarios.map(({ writes }) => writes.length));
+/**
+ * One SIGKILL does for all of these: each is held at its own nth write until the last has come there. A process that dies before a later
+ * write leaves what one leaves that dies after the write before it.
+ */
+const deaths = [
+  { fate: 'lost', most: 1 } as const,
+  { fate: 'unanswered', most: mostWrites } as const,
+].flatMap(({ fate, most }) =>
   Array.from({ length: Math.ceil(most / heldTogether) }, (_, part) => {
-    const places = Array.from({ length: heldTogether }, (_, place) => ({
+    const places = Array.from({ length: Math.min(heldTogether, most) }, (_, place) => ({
       place,
       nth: part * heldTogether + place + 1,
     }));
