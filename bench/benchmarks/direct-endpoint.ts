@@ -9,11 +9,11 @@ import { liveCredentials } from '../../src/scope/gate/agents.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { type Endpoint, startGateway } from '../gateway/endpoints.ts';
 import { storeAll } from '../gateway/etcd.ts';
-import { type GatewayPlatform, withGatewayPlatform } from '../gateway/gateway-platform.ts';
+import { type GatewayPlatform, storeAndWait, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { Generator } from '../gateway/load.ts';
 import { loadMeasures, measureLoad } from '../gateway/measured-load.ts';
 import { secretOf, usedKeys } from '../gateway/stored-keys.ts';
-import { placeOf, storedAgent, storedTokens, tokenOf } from '../gateway/stored-tokens.ts';
+import { placeOf, storedAgent, storedToken, storedTokens, tokenOf } from '../gateway/stored-tokens.ts';
 import { processWith, usageOf } from '../measure/process-usage.ts';
 import { ratioOf } from '../measure/ratios.ts';
 import { interleave } from '../measure/rounds.ts';
@@ -49,7 +49,8 @@ async function run(context: BenchmarkContext): Promise<Section> {
   });
 }
 
-async function prepare({ plane }: GatewayPlatform, count: number): Promise<void> {
+async function prepare(platform: GatewayPlatform, count: number): Promise<void> {
+  const { plane } = platform;
   const now = Date.now();
   const all = Object.values(connected);
   await storeAll(plane, clusters, all.map(storedCluster).values());
@@ -58,7 +59,10 @@ async function prepare({ plane }: GatewayPlatform, count: number): Promise<void>
     ownedAccessKeys,
     all.map((cluster, index) => storedAgent(index, cluster, now)).values(),
   );
-  await storeAll(plane, directClusterEndpointTokens, storedTokens(count, connected.full, now));
+  await storeAndWait(platform, directClusterEndpointTokens, {
+    objects: storedTokens(count, connected.full, now),
+    last: storedToken(count - 1, connected.full, now),
+  });
   const apiGroups = [clusters.group];
   const rules = [
     { apiGroups, resources: [clusters.plural], verbs: ['use'] },

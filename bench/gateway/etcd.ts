@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { Resource } from '../../src/api/resources.ts';
 
-interface StoredObject {
+export interface StoredObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 

@@ -4,7 +4,7 @@ import { createAuthority, createServer } from '../../lab/controlplane/certificat
 import { Guard } from '../../lab/controlplane/guard.ts';
 import { runBundle } from '../../lab/operator/program.ts';
 import { until } from '../../lab/operator/until.ts';
-import { configMaps, ownedAccessKeys } from '../../src/api/resources.ts';
+import { configMaps, ownedAccessKeys, type Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
@@ -13,7 +13,7 @@ import { buildBundle } from '../../tools/bundle/build-bundle.ts';
 import type { BenchmarkContext } from '../benchmark.ts';
 import { kubectl } from '../world/kubectl.ts';
 import { benchUser, type Platform, startPlatform } from '../world/platform.ts';
-import { storeAll } from './etcd.ts';
+import { type StoredObject, storeAll } from './etcd.ts';
 import { type KeyTimes, namespaces, storedKey, storedKeys } from './stored-keys.ts';
 
 /** Where the gateway and its peers run: a control plane with many access keys, without an operator. */
@@ -75,23 +75,41 @@ export async function withGatewayPlatform<Result>(
 
 /** Puts the first `count` keys into etcd, and waits until the API server knows them. Those that are there are replaced. */
 export async function storeKeys(
-  { plane, admin }: Pick<GatewayPlatform, 'plane' | 'admin'>,
+  platform: Pick<GatewayPlatform, 'plane' | 'admin'>,
   count: number,
   times: KeyTimes,
 ): Promise<void> {
-  await storeAll(plane, ownedAccessKeys, storedKeys(0, count, times));
   if (count === 0) return;
-  // Once more by itself: several transactions are under way at the same time, and the API server follows in their order.
   const last = storedKey(count - 1, times);
-  await storeAll(plane, ownedAccessKeys, [last].values());
-  const path = objectPath(ownedAccessKeys, { name: last.metadata.name });
+  await storeAndWait(platform, ownedAccessKeys, { objects: storedKeys(0, count, times), last });
+}
+
+interface Stored {
+  readonly objects: Iterator<StoredObject>;
+  /** The last one of them. */
+  readonly last: StoredObject;
+}
+
+/**
+ * Puts objects into etcd, and waits until the API server knows them. It answers a list from its cache only when that has all, and takes
+ * minutes for 100,000: a gateway that starts meanwhile is not ready.
+ */
+export async function storeAndWait(
+  { plane, admin }: Pick<GatewayPlatform, 'plane' | 'admin'>,
+  resource: Resource,
+  { objects, last }: Stored,
+): Promise<void> {
+  await storeAll(plane, resource, objects);
+  // Once more by itself: several transactions are under way at the same time, and the API server follows in their order.
+  await storeAll(plane, resource, [last].values());
+  const path = objectPath(resource, { name: last.metadata.name });
   const versionFrom = async (query: Readonly<Record<string, string>>): Promise<string> => {
     const options = { query: new URLSearchParams(query) };
     return (await admin.request<KubeObject>('GET', path, options)).metadata.resourceVersion;
   };
   // Version 0 asks the cache of the API server, which follows etcd by a watch. No version asks etcd.
   const known = async () => (await versionFrom({ resourceVersion: '0' })) === (await versionFrom({}));
-  await until('the API server knows the keys', known, { timeoutMs: knownMs, everyMs: 200 });
+  await until('the API server knows all objects', known, { timeoutMs: knownMs, everyMs: 200 });
 }
 
 async function writeCertificate(folder: string): Promise<CertificateFiles> {

@@ -20,7 +20,7 @@ export function* storedTokens(count: number, cluster: string, now: number) {
   for (let index = 0; index < count; index++) yield storedToken(index, cluster, now);
 }
 
-function storedToken(index: number, cluster: string, now: number) {
+export function storedToken(index: number, cluster: string, now: number) {
   const { metadata, status, ...object } = credentialObject('DirectClusterEndpointToken', index);
   const { resourceVersion: _, ...kept } = metadata;
   const [created, end] = [formatInstant(now - hour), formatInstant(now - hour + ttl * 1_000)];
