@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
+import { DirectEndpointMetrics } from '../../src/telemetry/metrics/direct-endpoint.ts';
 import { GatewayMetrics } from '../../src/telemetry/metrics/gateway.ts';
 import { OperatorMetrics } from '../../src/telemetry/metrics/operator.ts';
 import { watchProcess } from '../../src/telemetry/metrics/process.ts';
@@ -22,7 +23,9 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
 }
 
-const { groups } = parse(readDocument('config/monitoring/prometheus-rule.yaml')).spec;
+const groups = ['monitoring', 'direct-endpoint-monitoring'].flatMap(
+  (folder) => parse(readDocument(`config/${folder}/prometheus-rule.yaml`)).spec.groups,
+);
 const rules: readonly Rule[] = groups.flatMap((group: { rules: readonly Rule[] }) => group.rules);
 const dashboard: {
   readonly panels: readonly Panel[];
@@ -48,6 +51,7 @@ function typesOf(): ReadonlyMap<string, string> {
   new AuditMetrics(operator);
   watchProcess(operator, '');
   new GatewayMetrics(gateway);
+  new DirectEndpointMetrics(gateway);
   const all = [operator, gateway].flatMap(
     (registry) => registry.getMetricsAsArray() as unknown as readonly { name: string; type: string }[],
   );
