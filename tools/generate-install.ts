@@ -1,35 +1,43 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { chartFiles } from './chart/chart.ts';
+import { endpointChartFiles } from './chart/direct-endpoint/chart.ts';
 import { installYaml } from './install/install-yaml.ts';
 import { renderKustomization } from './install/kustomization.ts';
 
 /**
- * Writes the two other forms of `config/default`: the chart in `charts/latchkey`, and all manifests in `dist/install.yaml`, which
- * is not kept in Git. With `--check` nothing is written, and the exit code is 1 when a file of the chart differs.
+ * Writes the other forms of what is in `config`: the charts in `charts`, and all manifests of `config/default` in `dist/install.yaml`,
+ * which is not kept in Git. With `--check` nothing is written, and the exit code is 1 when a file of a chart differs.
  * @example node tools/node24.mjs node tools/generate-install.ts --check
  */
 const root = path.resolve(import.meta.dirname, '..');
-const chart = path.join(root, 'charts/latchkey');
+const charts = { latchkey: chartFiles, 'latchkey-direct-endpoint': endpointChartFiles };
 
 function main(check: boolean): void {
-  const files = chartFiles();
-  const present = new Map(namesIn(chart).map((name) => [name, readFileSync(path.join(chart, name), 'utf8')]));
+  for (const [name, files] of Object.entries(charts)) writeChart(name, files(), check);
+  if (check) return;
+  write(
+    path.join(root, 'dist/install.yaml'),
+    installYaml(renderKustomization(path.join(root, 'config/default'))),
+  );
+}
+
+function writeChart(chart: string, files: ReadonlyMap<string, string>, check: boolean): void {
+  const folder = path.join(root, 'charts', chart);
+  const present = new Map(
+    namesIn(folder).map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]),
+  );
   const unknown = [...present.keys()].filter((name) => !files.has(name));
   const changed = [...files].filter(([name, text]) => present.get(name) !== text);
   if (check) {
     const names = [...unknown, ...changed.map(([name]) => name)];
     for (const name of names)
-      console.error(`charts/latchkey/${name} is not what config/ says: run npm run generate`);
+      console.error(`charts/${chart}/${name} is not what config/ says: run npm run generate`);
     if (names.length > 0) process.exitCode = 1;
     return;
   }
-  for (const name of unknown) rmSync(path.join(chart, name));
-  for (const [name, text] of changed) write(path.join(chart, name), text);
-  write(
-    path.join(root, 'dist/install.yaml'),
-    installYaml(renderKustomization(path.join(root, 'config/default'))),
-  );
+  for (const name of unknown) rmSync(path.join(folder, name));
+  for (const [name, text] of changed) write(path.join(folder, name), text);
 }
 
 function write(file: string, text: string): void {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { healthPatch } from './argocd/health-patch.ts';
 import { apiPage } from './reference/api-page.ts';
-import { chartPage } from './reference/chart-page.ts';
+import { chartPage, endpointChartPage } from './reference/chart-page.ts';
 import { commandLinePage } from './reference/command-line-page.ts';
 import { fixesModule } from './reference/fixes-module.ts';
 import { metricsPage } from './reference/metrics-page.ts';
@@ -14,6 +14,7 @@ const pages = {
   'docs/reference/reasons.md': reasonsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/chart.md': chartPage,
+  'docs/reference/direct-endpoint-chart.md': endpointChartPage,
   'docs/reference/command-line.md': commandLinePage,
   'src/page/generated/fixes.js': fixesModule,
   'config/argocd/argocd-cm-patch.yaml': healthPatch,

@@ -30,7 +30,7 @@ type Edit = (object: KubeManifest, slots: Slots) => void;
 const edits: Readonly<Record<string, Edit>> = {
   'Deployment/latchkey-operator': (object, slots) => {
     object['spec'].replicas = slots.inline('.Values.operator.replicas');
-    workload('operator', object, slots);
+    workload(object, slots, { ...ours, values: '.Values.operator' });
     const { spec } = object['spec'].template;
     spec.containers[0][slots.lines(authorityMount)] = null;
     spec[slots.lines(authorityVolume)] = null;
@@ -40,7 +40,7 @@ const edits: Readonly<Record<string, Edit>> = {
       '{{- if not .Values.gateway.autoscaling.enabled }}\nreplicas: {{ .Values.gateway.replicas }}\n{{- end }}',
     );
     object['spec'] = { [replicas]: null, ...object['spec'] };
-    workload('gateway', object, slots);
+    workload(object, slots, { ...ours, values: '.Values.gateway' });
     object['spec'].template.spec.containers[0].ports.push(
       slots.lines(ifPage('- name: page\n  containerPort: 8444')),
     );
@@ -56,36 +56,28 @@ const edits: Readonly<Record<string, Edit>> = {
     );
   },
   'Service/latchkey-gateway': (object, slots) => {
-    const { annotations = {} } = object.metadata;
-    const more = slots.lines(
-      '{{- with .Values.gateway.service.annotations }}\n{{- toYaml . | nindent +0 }}\n{{- end }}',
-    );
-    object.metadata.annotations = { ...annotations, [more]: null as unknown as string };
-    const type = slots.lines(
-      '{{- if ne .Values.gateway.service.type "ClusterIP" }}\ntype: {{ .Values.gateway.service.type }}\n{{- end }}',
-    );
-    const traffic = slots.lines(
-      '{{- with .Values.gateway.service.externalTrafficPolicy }}\nexternalTrafficPolicy: {{ . }}\n{{- end }}',
-    );
-    object['spec'] = { [type]: null, [traffic]: null, ...object['spec'] };
+    service(object, slots, '.Values.gateway.service');
     object['spec'].ports.push(slots.lines(ifPage('- name: page\n  port: 8444\n  targetPort: page')));
   },
   'ConfigMap/latchkey-site-policy': (object, slots) => {
     object['data'] = { [slots.lines('{{- toYaml .Values.sitePolicy.data | nindent +0 }}')]: null };
   },
-  'PrometheusRule/latchkey': (object, slots) => {
-    monitored(object, slots);
-    const rules: Rule[] = object['spec'].groups.flatMap((group: { rules: Rule[] }) => group.rules);
-    for (const { annotations } of rules) {
-      const [, anchor = ''] = annotations['runbook']?.split('#') ?? [];
-      const address = `{{ printf "%s#${anchor}" . | quote }}`;
-      const link = `{{- with .Values.monitoring.runbookURL }}\nrunbook_url: ${address}\n{{- end }}`;
-      annotations[slots.lines(link)] = null;
-    }
-  },
+  'PrometheusRule/latchkey': alerts,
   'PodMonitor/latchkey-operator': monitored,
   'PodMonitor/latchkey-gateway': monitored,
 };
+
+/** Its type, and annotations for the load balancer of a cloud. */
+export function service(object: KubeManifest, slots: Slots, values: string): void {
+  const { annotations = {} } = object.metadata;
+  const more = slots.lines(`{{- with ${values}.annotations }}\n{{- toYaml . | nindent +0 }}\n{{- end }}`);
+  object.metadata.annotations = { ...annotations, [more]: null as unknown as string };
+  const type = slots.lines(`{{- if ne ${values}.type "ClusterIP" }}\ntype: {{ ${values}.type }}\n{{- end }}`);
+  const traffic = slots.lines(
+    `{{- with ${values}.externalTrafficPolicy }}\nexternalTrafficPolicy: {{ . }}\n{{- end }}`,
+  );
+  object['spec'] = { [type]: null, [traffic]: null, ...object['spec'] };
+}
 
 /** Its name has no hash of the content here: Helm would delete that of the old pods. The pods carry the hash instead. */
 function settings(object: KubeManifest, slots: Slots): void {
@@ -97,22 +89,37 @@ const ifPage = (lines: string): string => `{{- if .Values.gateway.page.url }}\n$
 
 const settingsName = 'latchkey-settings';
 
-function workload(part: 'operator' | 'gateway', object: KubeManifest, slots: Slots): void {
+const ours = { helpers: 'latchkey', settings: settingsName };
+
+interface Workload {
+  /** Where its resources and options stand. */
+  readonly values: string;
+  /** Before the names of templates: charts may be parts of one, where names are shared. */
+  readonly helpers: string;
+  /** The ConfigMap. */
+  readonly settings: string;
+}
+
+/** Puts what all programs have into the template of their pods. */
+export function workload(
+  object: KubeManifest,
+  slots: Slots,
+  { values, helpers, settings: configMap }: Workload,
+): void {
   const { template } = object['spec'];
-  const checksum = slots.inline('include "latchkey.settings" . | sha256sum');
+  const checksum = slots.inline(`include "${helpers}.settings" . | sha256sum`);
   template.metadata.annotations = { ...template.metadata.annotations, 'checksum/settings': checksum };
   const [container] = template.spec.containers;
-  container.image = slots.inline('include "latchkey.image" . | quote');
+  container.image = slots.inline(`include "${helpers}.image" . | quote`);
   const pullPolicy = slots.lines(
     '{{- with .Values.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}',
   );
   container[pullPolicy] = null;
   for (const variable of container.env)
-    if (variable.name === 'NODE_OPTIONS')
-      variable.value = slots.inline(`.Values.${part}.nodeOptions | quote`);
+    if (variable.name === 'NODE_OPTIONS') variable.value = slots.inline(`${values}.nodeOptions | quote`);
   container.env.push(slots.lines('{{- with .Values.extraEnv }}\n{{- toYaml . | nindent +0 }}\n{{- end }}'));
-  for (const { configMapRef } of container.envFrom) configMapRef.name = settingsName;
-  container.resources = { [slots.lines(`{{- toYaml .Values.${part}.resources | nindent +0 }}`)]: null };
+  for (const { configMapRef } of container.envFrom) configMapRef.name = configMap;
+  container.resources = { [slots.lines(`{{- toYaml ${values}.resources | nindent +0 }}`)]: null };
   const optional = {
     imagePullSecrets: 'image.pullSecrets',
     nodeSelector: 'nodeSelector',
@@ -138,7 +145,19 @@ volumes:
       name: {{ . | quote }}
 {{- end }}`;
 
-function monitored({ metadata }: KubeManifest, slots: Slots): void {
+/** Each alert leads to its section, where a value says at which address the page is. */
+export function alerts(object: KubeManifest, slots: Slots): void {
+  monitored(object, slots);
+  const rules: Rule[] = object['spec'].groups.flatMap((group: { rules: Rule[] }) => group.rules);
+  for (const { annotations } of rules) {
+    const [, anchor = ''] = annotations['runbook']?.split('#') ?? [];
+    const address = `{{ printf "%s#${anchor}" . | quote }}`;
+    const link = `{{- with .Values.monitoring.runbookURL }}\nrunbook_url: ${address}\n{{- end }}`;
+    annotations[slots.lines(link)] = null;
+  }
+}
+
+export function monitored({ metadata }: KubeManifest, slots: Slots): void {
   const labels = slots.lines(
     '{{- with .Values.monitoring.labels }}\n{{- toYaml . | nindent +0 }}\n{{- end }}',
   );

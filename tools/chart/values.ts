@@ -27,25 +27,27 @@ interface WorkloadDefaults {
   readonly nodeOptions: string;
 }
 
-const text: Schema = { type: 'string' };
-const flag: Schema = { type: 'boolean' };
-const texts: Schema = { type: 'object', additionalProperties: text };
-const anything: Schema = { type: 'object' };
-const count: Schema = { type: 'integer', minimum: 1 };
+export const text: Schema = { type: 'string' };
+export const flag: Schema = { type: 'boolean' };
+export const texts: Schema = { type: 'object', additionalProperties: text };
+export const anything: Schema = { type: 'object' };
+export const count: Schema = { type: 'integer', minimum: 1 };
 const objects: Schema = { type: 'array', items: anything };
 
-/** The chart sets these two itself. */
-const ownSettings = ['LATCHKEY_BASE_URL', 'LATCHKEY_BASE_URL_CA_FILE'];
-const settingNames = [
-  ...new Set(Object.values({ ...allOperatorSettings, ...allGatewaySettings }).map(({ name }) => name)),
-]
-  .filter((name) => name !== ownSettings[0])
-  .toSorted();
-const settings: Schema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: Object.fromEntries(settingNames.map((name) => [name, text])),
-};
+/** Settings by their variables, without those that the chart sets itself. */
+export function settingsSchema(
+  all: Readonly<Record<string, { readonly name: string }>>,
+  own: readonly string[],
+): Schema {
+  const names = [...new Set(Object.values(all).map(({ name }) => name))].filter(
+    (name) => !own.includes(name),
+  );
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(names.toSorted().map((name) => [name, text])),
+  };
+}
 
 /** Every value, in the order of values.yaml. */
 export const chartValues = (shipped: ShippedDefaults): readonly ChartValue[] => [
@@ -56,14 +58,8 @@ export const chartValues = (shipped: ShippedDefaults): readonly ChartValue[] => 
   ...extras(shipped),
 ];
 
-const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
-  {
-    path: 'baseURL',
-    default: '',
-    schema: { type: 'string', pattern: '^(https://\\S+)?$' },
-    about:
-      'Required. The address under which clients reach the gateway, as `https://latchkey.example.com`. It is the issuer of all tokens: with another one, every token is issued again.',
-  },
+/** Of a chart whose pods are in this namespace. */
+export const imageValues = (image: string, namespace: string): readonly ChartValue[] => [
   {
     path: 'image.repository',
     default: image,
@@ -93,12 +89,23 @@ const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
     path: 'image.pullSecrets',
     default: [],
     schema: objects,
-    about: 'Secrets in `latchkey-system` for the registry, as `[{name: registry}]`.',
+    about: `Secrets in \`${namespace}\` for the registry, as \`[{name: registry}]\`.`,
   },
+];
+
+const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
+  {
+    path: 'baseURL',
+    default: '',
+    schema: { type: 'string', pattern: '^(https://\\S+)?$' },
+    about:
+      'Required. The address under which clients reach the gateway, as `https://latchkey.example.com`. It is the issuer of all tokens: with another one, every token is issued again.',
+  },
+  ...imageValues(image, 'latchkey-system'),
   {
     path: 'settings',
     default: {},
-    schema: settings,
+    schema: settingsSchema({ ...allOperatorSettings, ...allGatewaySettings }, ['LATCHKEY_BASE_URL']),
     about:
       'Settings by their variables, as `LATCHKEY_TARGET_ADDRESSES: 10.0.0.0/8`. Values are text, so quote numbers. The [settings reference](settings.md) lists them.',
   },
@@ -111,8 +118,13 @@ const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
   },
 ];
 
-const nodeOptions = (share: string): string =>
-  `Options of Node. Keep \`--max-old-space-size\` ${share} below the limit of memory, and raise both together.`;
+/** `share`: of the memory that is not the heap. */
+export const nodeOptionsValue = (path: string, preset: string, share: string): ChartValue => ({
+  path,
+  default: preset,
+  schema: text,
+  about: `Options of Node. Keep \`--max-old-space-size\` ${share} below the limit of memory, and raise both together.`,
+});
 
 const operator = ({
   operator: { replicas, resources, nodeOptions: options },
@@ -129,7 +141,7 @@ const operator = ({
     schema: anything,
     about: 'Requests and limits of the operator.',
   },
-  { path: 'operator.nodeOptions', default: options, schema: text, about: nodeOptions('192 MiB') },
+  nodeOptionsValue('operator.nodeOptions', options, '192 MiB'),
 ];
 
 const gateway = ({
@@ -142,7 +154,7 @@ const gateway = ({
     schema: anything,
     about: 'Requests and limits of a gateway.',
   },
-  { path: 'gateway.nodeOptions', default: options, schema: text, about: nodeOptions('256 MiB') },
+  nodeOptionsValue('gateway.nodeOptions', options, '256 MiB'),
   {
     path: 'gateway.autoscaling.enabled',
     default: true,
@@ -175,26 +187,30 @@ const gateway = ({
   },
 ];
 
-/** How clients reach the gateway, and with which certificate. */
-const reach: readonly ChartValue[] = [
+export const serviceValues = (path: string, program: string): readonly ChartValue[] => [
   {
-    path: 'gateway.service.type',
+    path: `${path}.type`,
     default: 'ClusterIP',
     schema: { enum: ['ClusterIP', 'LoadBalancer', 'NodePort'] },
-    about: '`LoadBalancer` gives the gateway an address of its own, with TLS to its pods.',
+    about: `\`LoadBalancer\` gives ${program} an address of its own, with TLS to its pods.`,
   },
   {
-    path: 'gateway.service.externalTrafficPolicy',
+    path: `${path}.externalTrafficPolicy`,
     default: '',
     schema: { enum: ['', 'Cluster', 'Local'] },
     about: '`Local` keeps the addresses of clients, where the type is not `ClusterIP`.',
   },
   {
-    path: 'gateway.service.annotations',
+    path: `${path}.annotations`,
     default: {},
     schema: texts,
     about: 'Annotations of the Service, for the load balancer of your cloud.',
   },
+];
+
+/** How clients reach the gateway, and with which certificate. */
+const reach: readonly ChartValue[] = [
+  ...serviceValues('gateway.service', 'the gateway'),
   {
     path: 'gateway.page.url',
     default: '',
@@ -252,6 +268,11 @@ const reach: readonly ChartValue[] = [
   },
 ];
 
+export const placementValues: readonly ChartValue[] = [
+  { path: 'nodeSelector', default: {}, schema: texts, about: 'The nodes for all pods.' },
+  { path: 'tolerations', default: [], schema: objects, about: 'Taints that all pods tolerate.' },
+];
+
 const extras = ({ sitePolicy }: ShippedDefaults): readonly ChartValue[] => [
   {
     path: 'sitePolicy.enabled',
@@ -286,6 +307,5 @@ const extras = ({ sitePolicy }: ShippedDefaults): readonly ChartValue[] => [
     about:
       'Where your people open [the page of alerts](alerts.md). Each alert then has the annotation `runbook_url`, which leads to its section.',
   },
-  { path: 'nodeSelector', default: {}, schema: texts, about: 'The nodes for all pods.' },
-  { path: 'tolerations', default: [], schema: objects, about: 'Taints that all pods tolerate.' },
+  ...placementValues,
 ];

@@ -9,11 +9,16 @@ import { packageFolders } from '../bundle/licences.ts';
 import { packedChart, packedCommandLine } from './artifacts.ts';
 import { partsList } from './parts-list.ts';
 
-it('packs the chart to the same bytes each time, with every file in it', () => {
-  const packed = packedChart();
-  expect(packedChart().equals(packed)).toBe(true);
+it.each([
+  ['latchkey', 'policies'],
+  ['latchkey-direct-endpoint', 'endpoint'],
+] as const)('packs the chart %s to the same bytes each time, with every file in it', (chart, template) => {
+  const packed = packedChart(chart);
+  expect(packedChart(chart).equals(packed)).toBe(true);
   const names = execFileSync('tar', ['-tz'], { input: packed, encoding: 'utf8' }).split('\n');
-  expect(names).toEqual(expect.arrayContaining(['latchkey/Chart.yaml', 'latchkey/templates/policies.yaml']));
+  expect(names).toEqual(
+    expect.arrayContaining([`${chart}/Chart.yaml`, `${chart}/templates/${template}.yaml`]),
+  );
 });
 
 it('lists the parts of the bundle with version and licence, and nothing that only tests use', () => {

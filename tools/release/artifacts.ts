@@ -17,6 +17,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 const commandLine = 'latchkey-cli.cjs';
 const shipped = ['install.yaml', 'latchkey.mjs', 'yaml-worker.mjs', commandLine, 'THIRD_PARTY_LICENSES'];
 
+/** The charts of the platform and of a connected cluster. */
+export const charts = ['latchkey', 'latchkey-direct-endpoint'] as const;
+
 /**
  * Puts the files of a release into `folder`, with their checksums. The same tree makes the same bytes. `dist` has to hold the bundle and
  * install.yaml.
@@ -25,14 +28,15 @@ export function makeArtifacts(folder: string, version: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const file of shipped) copyFileSync(path.join(root, 'dist', file), path.join(folder, file));
-  writeFileSync(path.join(folder, `latchkey-${version}.tgz`), packedChart());
+  for (const chart of charts) writeFileSync(path.join(folder, `${chart}-${version}.tgz`), packedChart(chart));
   writeFileSync(path.join(folder, `latchkey-cli-${version}.tgz`), packedCommandLine(version));
   writeFileSync(path.join(folder, 'latchkey.cdx.json'), partsList());
   writeFileSync(path.join(folder, 'SHA256SUMS'), checksums(folder));
 }
 
 /** As `helm package` makes it. */
-export const packedChart = (): Buffer => packed(path.join(root, 'charts'), 'latchkey');
+export const packedChart = (chart: (typeof charts)[number] = 'latchkey'): Buffer =>
+  packed(path.join(root, 'charts'), chart);
 
 /** As `npm pack` makes it: the bundle of the command line as a package without dependencies. */
 export function packedCommandLine(version: string, bundle = path.join(root, 'dist', commandLine)): Buffer {

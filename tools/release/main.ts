@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { version as present } from '../../src/version.ts';
-import { makeArtifacts } from './artifacts.ts';
+import { charts, makeArtifacts } from './artifacts.ts';
 import { notesFor, versionEdits } from './version-edits.ts';
 
 /**
@@ -38,8 +38,10 @@ const publishing = (next: string): string =>
     `  git commit -am "build: release ${next}" && git tag -s v${next}`,
     `  docker buildx build --provenance=mode=max --sbom=true --build-arg REVISION=$(git rev-parse HEAD) -t registry.example.com/latchkey:${next} --push .`,
     `  cosign sign registry.example.com/latchkey:${next}`,
-    `  helm push ${folder}/latchkey-${next}.tgz oci://registry.example.com/charts`,
-    `  cosign sign registry.example.com/charts/latchkey:${next}`,
+    ...charts.flatMap((chart) => [
+      `  helm push ${folder}/${chart}-${next}.tgz oci://registry.example.com/charts`,
+      `  cosign sign registry.example.com/charts/${chart}:${next}`,
+    ]),
     `  npm publish ${folder}/latchkey-cli-${next}.tgz`,
     `  cosign sign-blob --bundle ${folder}/SHA256SUMS.sigstore.json ${folder}/SHA256SUMS`,
   ].join('\n');

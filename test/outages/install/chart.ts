@@ -3,23 +3,26 @@ import { parseAllDocuments } from 'yaml';
 import type { Helm } from '../../clients/helm.ts';
 import type { Rendered } from '../../integration/config/render.ts';
 
-export const chartFolder = path.resolve(import.meta.dirname, '../../../charts/latchkey');
+const charts = path.resolve(import.meta.dirname, '../../../charts');
+export const chartFolder = path.join(charts, 'latchkey');
+export const endpointChartFolder = path.join(charts, 'latchkey-direct-endpoint');
 const baseURL = 'https://latchkey.example.com';
 
 /** Values for a chart that no one has configured. */
 export const required = [`--set=baseURL=${baseURL}`];
 
-/** Renders the chart with `helm template`. */
-export async function template(helm: Helm, ...args: readonly string[]): Promise<readonly Rendered[]> {
+/** Renders the chart of the platform with `helm template`. */
+export const template = async (helm: Helm, ...args: readonly string[]): Promise<readonly Rendered[]> =>
+  await templateOf(helm, chartFolder, [...required, ...args]);
+
+/** Renders any chart. */
+export async function templateOf(
+  helm: Helm,
+  folder: string,
+  args: readonly string[],
+): Promise<readonly Rendered[]> {
   const version = args.some((arg) => arg.startsWith('--kube-version')) ? [] : ['--kube-version=1.36.3'];
-  const text = await helm.ok('/dev/null', [
-    'template',
-    'latchkey',
-    chartFolder,
-    ...version,
-    ...required,
-    ...args,
-  ]);
+  const text = await helm.ok('/dev/null', ['template', 'latchkey', folder, ...version, ...args]);
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Rendered | null);
   return objects.filter((object) => object !== null);
 }

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { directEndpoint } from '../../../src/api/names.ts';
+import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
+import { type Rendered, render } from '../../integration/config/render.ts';
+import { endpointChartFolder, inOrder, templateOf, withoutForm } from './chart.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'latchkey-endpoint-chart-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const required = ['--set=baseURL=https://latchkey.example.com,cluster=edge'];
+const { namespace } = directEndpoint;
+const settings = 'latchkey-direct-endpoint-settings';
+const plane = await startControlPlane({ name: 'endpoint-chart' });
+afterAll(async () => await plane.stop());
+
+const find = (objects: readonly Rendered[], kind: string): Rendered =>
+  objects.find((object) => object.kind === kind)!;
+const template = async (helm: Helm, ...args: readonly string[]) =>
+  await templateOf(helm, endpointChartFolder, [...required, ...args]);
+
+describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
+  let helm: Helm;
+  beforeAll(async () => {
+    helm = await Helm.build(major, folder);
+  }, buildTimeoutMs);
+
+  it('finds nothing wrong with the chart', async () => {
+    const linted = await helm.ok('/dev/null', ['lint', '--strict', endpointChartFolder, ...required]);
+    expect(linted).toContain('0 chart(s) failed');
+  });
+
+  it.each([
+    ['1.36.3', 'direct-endpoint'],
+    ['1.35.9', 'direct-endpoint-older'],
+  ])('makes for Kubernetes %s the objects of config/%s, and its settings', async (version, shipped) => {
+    const made = await template(helm, `--kube-version=${version}`);
+    const isSettings = ({ metadata }: Rendered) => metadata.name === settings;
+    expect(made.find(isSettings)?.['data']).toEqual({
+      LATCHKEY_BASE_URL: 'https://latchkey.example.com',
+      LATCHKEY_ENDPOINT_CLUSTER: 'edge',
+    });
+    const others = made.filter((object) => !isSettings(object));
+    const expected = await render(plane, shipped);
+    expect(inOrder(others).map(withoutForm)).toEqual(inOrder(expected).map(withoutForm));
+  });
+
+  it('is installed, upgraded without the loss of what the endpoint keeps, and taken away', async () => {
+    const run = async (command: string, ...args: string[]) =>
+      await helm.ok(plane.adminKubeconfig, [command, 'endpoint', `--namespace=${namespace}`, ...args]);
+    const kubectl = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
+      expect([exitCode, stderr]).toEqual([0, '']);
+      return stdout;
+    };
+    await run('install', endpointChartFolder, '--create-namespace', ...required);
+    const kept = ['secret', directEndpoint.keptSet];
+    await kubectl('patch', ...kept, '--type=merge', '-p', '{"data":{"set":"bGl2ZQ=="}}');
+    await run('upgrade', endpointChartFolder, ...required, '--set=replicas=3');
+    expect(await kubectl('get', ...kept, '-o', 'jsonpath={.data.set}')).toBe('bGl2ZQ==');
+    expect(await kubectl('get', 'deployment', '-o', 'jsonpath={.items[*].spec.replicas}')).toBe('3');
+    await run('uninstall');
+    expect(await kubectl('get', 'secrets,deployments,services', '-o', 'name')).toBe('');
+  });
+});
+
+describe('the values of the chart', () => {
+  let helm: Helm;
+  beforeAll(async () => {
+    helm = await Helm.build('v3', folder);
+  }, buildTimeoutMs);
+
+  const refusal = async (...args: string[]): Promise<string> => {
+    const all = ['template', 'latchkey', endpointChartFolder, ...args];
+    const { exitCode, stderr } = await helm.run('/dev/null', all);
+    expect(exitCode).not.toBe(0);
+    return stderr;
+  };
+
+  it.each([
+    ['no base URL', ['--set=cluster=edge'], /baseURL: set the address/],
+    ['no cluster', ['--set=baseURL=https://a.example'], /cluster: set the name/],
+    ['a base URL without TLS', ['--set=baseURL=http://a.example,cluster=edge'], /baseURL/],
+    ['a value that there is not', [...required, '--set=replica=3'], /replica/],
+    ['a setting that there is not', [...required, '--set=settings.LATCHKEY_NONE=a'], /LATCHKEY_NONE/],
+    ['more replicas than streams', [...required, '--set=replicas=4'], /replicas/],
+    [
+      'the platform itself',
+      [...required, '--api-versions=management.platform.sh/v1'],
+      /runs the platform itself/,
+    ],
+    [
+      'an issuer without a host',
+      [...required, '--set=certificate.issuerRef.name=a'],
+      /certificate\.host: set/,
+    ],
+  ])('refuse %s', async (_, args, message) => {
+    expect(await refusal(...args)).toMatch(message);
+  });
+
+  it('stand in their places', async () => {
+    const made = await template(
+      helm,
+      `--set=image.repository=registry.example.com/latchkey,image.digest=sha256:${'0'.repeat(64)}`,
+      '--set=replicas=3,nodeOptions=--a,service.type=LoadBalancer,nodeSelector.pool=edge',
+      '--set=agent.secretName=ours,agent.authorityEntry=platform.crt,certificate.secretName=tls',
+      '--set=certificate.issuerRef.name=letsencrypt,certificate.host=edge.example.com',
+      '--set=settings.LATCHKEY_ENDPOINT_OUTAGE=4h,monitoring.enabled=true,monitoring.labels.release=prom',
+      '--set=monitoring.runbookURL=https://docs.example.com/alerts',
+    );
+    expect(find(made, 'Deployment')['spec']).toMatchObject({
+      replicas: 3,
+      template: {
+        metadata: { annotations: { 'checksum/settings': expect.stringMatching(/^[\da-f]{64}$/) } },
+        spec: {
+          nodeSelector: { pool: 'edge' },
+          containers: [
+            {
+              image: `registry.example.com/latchkey@sha256:${'0'.repeat(64)}`,
+              env: [{ name: 'NODE_OPTIONS', value: '--a' }],
+              envFrom: [{ configMapRef: { name: settings } }],
+            },
+          ],
+          volumes: [{ secret: { secretName: 'tls' } }, { secret: { secretName: 'ours' } }],
+        },
+      },
+    });
+    expect(made.find(({ metadata }) => metadata.name === settings)?.['data']).toMatchObject({
+      LATCHKEY_ENDPOINT_PLATFORM_CA_FILE: '/etc/latchkey/agent/platform.crt',
+      LATCHKEY_ENDPOINT_OUTAGE: '4h',
+    });
+    expect(find(made, 'Service')['spec']).toMatchObject({ type: 'LoadBalancer' });
+    expect(find(made, 'Certificate')['spec']).toMatchObject({
+      ...{ secretName: 'tls', dnsNames: ['edge.example.com'], issuerRef: { name: 'letsencrypt' } },
+    });
+    for (const kind of ['PodMonitor', 'PrometheusRule'])
+      expect(find(made, kind).metadata.labels).toMatchObject({ release: 'prom' });
+    const { groups } = find(made, 'PrometheusRule')['spec'];
+    for (const { annotations } of groups[0].rules)
+      expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\.com\/alerts#latchkeydirectendpoint/);
+  });
+});
