@@ -197,7 +197,7 @@ export class Workplace {
     const { gateway } = this;
     // First: it is gone from here whatever the gateway says.
     this.leave();
-    await gateway.own(this.#ownPath(), { method: 'DELETE' }).catch((error) => {
+    await gateway.own(this.#ownPath(), { method: 'DELETE', keepalive: true }).catch((error) => {
       if (error.status !== 401 && error.status !== 404)
         announce(`The key is forgotten here, and lives on: ${error.message}`);
     });

@@ -25,7 +25,7 @@ const green = file('a', 'passed', 'passed');
 const red = file('b', 'passed', 'failed');
 
 describe('files to repeat', () => {
-  const failed = ['b', 'c', 'd', 'e'].map((name) => file(name, 'failed'));
+  const failed = ['b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => file(name, 'failed'));
 
   it.each<[string, readonly TestReport[], readonly string[]]>([
     ['are none of a green run', [reportOf(green)], []],
@@ -34,7 +34,7 @@ describe('files to repeat', () => {
       [reportOf(green, red), reportOf(file('c', 'failed'))],
       ['b', 'c'],
     ],
-    ['may be three', [reportOf(green, ...failed.slice(1))], ['c', 'd', 'e']],
+    ['may be six', [reportOf(green, ...failed.slice(1))], ['c', 'd', 'e', 'f', 'g', 'h']],
     ['are none when more failed', [reportOf(...failed)], []],
   ])('%s', (_, reports, files) => {
     expect(filesToRepeat(reports)).toEqual(files);

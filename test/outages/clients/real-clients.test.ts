@@ -171,6 +171,8 @@ describe('with a kubeconfig for a connected cluster', () => {
     ]);
     await kubectl(issued, ['create', 'namespace', namespace]);
     const send = async (...args: string[]) => await kubectl(issued, [...args, '-f', '-'], manifests);
+    // Helm does not wait until the kinds that it has deleted are gone, and kubectl finds those unchanged.
+    await send('wait', '--for=delete', '--timeout=200s');
     const created = await send('apply');
     expect(created).toMatch(/^customresourcedefinition\S+clusterissuers.cert-manager.io created$/m);
     expect(created).toMatch(/^validatingwebhookconfiguration\S+ created$/m);

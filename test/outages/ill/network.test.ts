@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
@@ -22,10 +22,21 @@ const { admin } = world;
 
 const create = async () => await createInSecret(world, 'torn');
 
+type Access = Parameters<typeof RunningOperator.start>[0];
+let operator: RunningOperator;
+const start = async (access: Access, name: string, env: Record<string, string> = {}) => {
+  operator = await RunningOperator.start(access, world.guard, { name: world.name(name), env });
+};
+// After a test that has failed, too: an operator that leads on would let no later one begin.
+afterEach(async () => {
+  await network.heal();
+  await operator.end();
+});
+
 describe('an operator behind a bad network', () => {
   it('begins although every list comes slowly', async () => {
     network.throttle(100_000);
-    const operator = await RunningOperator.start(network.access, world.guard, { name: world.name('slow') });
+    await start(network.access, 'slow');
     const key = await admin.createKey();
     await admin.untilReady(key, { timeoutMs: 180_000 });
     await network.heal();
@@ -33,7 +44,7 @@ describe('an operator behind a bad network', () => {
   });
 
   it('loses nothing and issues nothing twice while connections are cut in mid-line', async () => {
-    const operator = await RunningOperator.start(network.access, world.guard, { name: world.name('cut') });
+    await start(network.access, 'cut');
     await untilLeading(operator);
     // About twenty events, and sometimes less than one list.
     network.cutInMidLine(40_000);
@@ -51,17 +62,9 @@ describe('an operator behind a bad network', () => {
 });
 
 describe('an operator whose network is worse for a while', () => {
-  const start = async (name: string, env: Record<string, string>): Promise<RunningOperator> => {
-    const operator = await RunningOperator.start(network.access, world.guard, {
-      name: world.name(name),
-      env,
-    });
-    await untilLeading(operator);
-    return operator;
-  };
-
   it('leads on at a kilobyte a second, and issues a key once', async () => {
-    const operator = await start('thin', {});
+    await start(network.access, 'thin');
+    await untilLeading(operator);
     network.throttle(1_000);
     const keys = await Promise.all([create(), create()]);
     for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
@@ -73,7 +76,8 @@ describe('an operator whose network is worse for a while', () => {
   });
 
   it('issues nothing twice when what it writes arrives and no answer comes back', async () => {
-    const operator = await start('unanswered', { LATCHKEY_LEASE_DURATION: '3s' });
+    await start(network.access, 'unanswered', { LATCHKEY_LEASE_DURATION: '3s' });
+    await untilLeading(operator);
     const creating = Array.from({ length: 30 }, create);
     await admin.untilReady(await creating[0]!, { everyMs: 5 });
     network.loseAnswers();
@@ -90,7 +94,7 @@ describe('an operator whose network is worse for a while', () => {
 
 describe('an object that its owner flaps a hundred times a second', () => {
   it('keeps no other waiting, costs few writes, and ends as its owner left it', async ({ annotate }) => {
-    const operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('flapped') });
+    await start(gate.access, 'flapped');
     await untilLeading(operator);
     const flapped = await admin.untilReady(await admin.createKey());
     const from = gate.passed.length;
