@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
+import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
@@ -10,14 +10,16 @@ import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { createInSecret, expectWhole } from './secret-keys.ts';
 
-const plane = await sharedControlPlane();
+// Its own: objects that other files left on the shared one change for minutes, and each change comes at a kilobyte a second.
+const plane = await startControlPlane({ name: 'network' });
 const network = await FaultProxy.start(plane);
 const gate = await WriteGate.start(plane);
 afterAll(async () => {
   await network.close();
   await gate.close();
+  await plane.stop();
 });
-const world = await operatorWorld({ plane, operator: false });
+const world = await operatorWorld({ plane, operator: false, clear: false });
 const { admin } = world;
 
 const create = async () => await createInSecret(world, 'torn');

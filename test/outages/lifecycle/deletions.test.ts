@@ -74,7 +74,8 @@ async function missedWhile(
 }
 
 /** The object of a kubeconfig in a name that was made for it. */
-const objectOf = (outline: string): string => /latchkey-(?:revocation-)?([\da-f-]{36})/.exec(outline)?.[1] ?? outline;
+const objectOf = (outline: string): string =>
+  /latchkey-(?:revocation-)?([\da-f-]{36})/.exec(outline)?.[1] ?? outline;
 
 /**
  * Objects and the records of their certificates come by two watches. Where the one of records is later, its controller finds
