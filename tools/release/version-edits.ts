@@ -21,6 +21,7 @@ const places: readonly Place[] = [
   { file: 'config/direct-endpoint/kustomization.yaml', texts: ['newTag: VERSION\n'] },
   { file: 'Dockerfile', texts: ['org.opencontainers.image.version="VERSION"'] },
   { file: 'docs/guide/install.md', texts: ['latchkey:VERSION .`', 'newTag: VERSION\n'] },
+  { file: 'docs/reference/direct-endpoint.md', texts: ['newTag: VERSION\n'] },
   {
     file: 'docs/reference/platforms.md',
     texts: ['latchkey:VERSION\n', 'build -t latchkey:VERSION ', 'docker-image latchkey:VERSION '],
