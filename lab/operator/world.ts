@@ -1,4 +1,4 @@
-import { afterAll, inject } from 'vitest';
+import { afterAll, afterEach, inject } from 'vitest';
 import { group, systemNamespace, systemObjects } from '../../src/api/names.ts';
 import { leases, type Resource } from '../../src/api/resources.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
@@ -107,6 +107,10 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
     name: uniqueName,
   };
   if (settings === undefined) return world;
+  // A test that failed after it had ended the operator would fail all those after it.
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail' && world.operator.exited) await world.startOperator();
+  });
   if (options.plane === undefined) running.push(await keptOperator(plane, settings));
   else await world.startOperator();
   return world;
