@@ -12,13 +12,11 @@ import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts
 import { hashForm } from '../../e2e/lifecycle/hash-form.ts';
 import { FragileOperator } from './fragile-operator.ts';
 
-const size = 200;
-/** Counted among the writes of one process; some 320 are needed in all. */
+const size = 120;
+/** Counted among the writes of one process; some 190 are needed in all. */
 const kills = [
   { nth: 40, fate: 'unanswered' },
   { nth: 60, fate: 'lost' },
-  { nth: 80, fate: 'unanswered' },
-  { nth: 1, fate: 'lost' },
 ] as const;
 
 const plane = await sharedControlPlane();
