@@ -214,17 +214,6 @@ describe('a release of Helm', () => {
     await untilUnknown(gateway, forged);
   });
 
-  it('is what the API server takes from kubectl, without a warning', async () => {
-    const manifests = await helm.ok(plane.adminKubeconfig, ['get', 'manifest', 'latchkey', ...place]);
-    const { stderr, exitCode } = await plane.kubectl(['apply', '--dry-run=server', '-f', '-'], {
-      input: manifests,
-    });
-    const others = stderr
-      .split('\n')
-      .filter((line) => !line.includes('missing the kubectl.kubernetes.io/last-applied'));
-    expect([exitCode, ...others.filter((line) => line !== '')]).toEqual([0]);
-  });
-
   it('rolls back, and the key works on', async () => {
     await run('rollback', '1');
     await untilKnown(gateway, keyBefore.key);
