@@ -63,8 +63,12 @@ describe('a later claim to a credential', () => {
     const claim = await createWith(stored(key));
 
     await admin.untilRefused(claim, reasons.duplicateKey);
-    await admin.untilEvent(claim, reasons.duplicateKey);
+    expect(await admin.untilEvent(claim, reasons.duplicateKey)).toMatchObject({
+      type: 'Warning',
+      note: 'Another credential has the same key: set another spec.key here.',
+    });
     await admin.untilReady(owner);
+    expect((await admin.get(owner)).status).toEqual(owner.status);
     expect(await verifier.of(owner)).toBe('live');
     expect(await verifier.of(claim)).not.toBe('live');
 
