@@ -40,7 +40,7 @@ async function issueTokens(): Promise<Operation> {
     keepPrevious: false,
   };
   return () => {
-    const token = signToken(claimsOf(record, issue, issuer), signer);
+    const token = signToken(claimsOf(record, issue, { issuer, enforces: () => false }), signer);
     if (tokenTooLarge(token)) throw new RangeError('the token of the benchmark is too large');
   };
 }

@@ -127,6 +127,12 @@ export const extras = {
   accessKeyLimited: `${group}/access-key-limited`,
 } as const;
 
+/** Behind the audience of a cluster: of narrow tokens for an API server that enforces scopes. */
+export const scopedAudienceSuffix = '/scoped';
+
+/** Extra of a user whose token an API server has taken by itself: the `jti` of the token. */
+export const credentialExtra = `${group}/credential`;
+
 /** The objects that the operator makes in every target. */
 export const targetObjects = {
   /** Always there, also in a virtual cluster, and ordinary users hold no rights in it. */

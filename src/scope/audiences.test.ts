@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { audiencesOf } from './audiences.ts';
+import { audiencesOf, clusterAudiences, scopedAudiences } from './audiences.ts';
 import type { RawScope } from './effective-scope.ts';
 
 const issuer = 'https://platform.example.com';
@@ -95,5 +95,32 @@ describe('audiencesOf', () => {
         },
       ),
     );
+  });
+});
+
+describe('scopedAudiences', () => {
+  const of = (list: readonly string[], enforcing: readonly string[]) =>
+    scopedAudiences(
+      list.map((audience) => issuer + audience),
+      { issuer, enforces: (cluster) => enforcing.includes(cluster) },
+    ).map((audience) => audience.slice(issuer.length));
+
+  it.each<[string, string[], string[], string[]]>([
+    ['a cluster that enforces', ['/cluster/a'], ['a'], ['/cluster/a/scoped']],
+    ['two that do', ['/cluster/a', '/cluster/b'], ['a', 'b'], ['/cluster/a/scoped', '/cluster/b/scoped']],
+    ['one that does not', ['/cluster/a'], ['b'], ['/cluster/a']],
+    ['two, and only one does', ['/cluster/a', '/cluster/b'], ['a'], ['/cluster/a', '/cluster/b']],
+    ['every cluster', ['/clusters'], ['a', 's', ''], ['/clusters']],
+    ['the platform beside one', ['/cluster/a', ''], ['a'], ['/cluster/a/scoped', '']],
+    ['the platform alone', [''], ['a', ''], ['']],
+  ])('of %s', (_, list, enforcing, expected) => {
+    expect(of(list, enforcing)).toEqual(expected);
+  });
+
+  it('are those that the configuration of the cluster lists', () => {
+    const { whole, scoped } = clusterAudiences(issuer, 'a');
+    const made = audiencesOf({ issuer, own: clusters('a'), ancestors: [], allowPlatformCli: false });
+    expect(whole).toEqual([...made, `${issuer}/clusters`]);
+    expect(scopedAudiences([`${issuer}/cluster/a`], { issuer, enforces: () => true })).toEqual([scoped]);
   });
 });

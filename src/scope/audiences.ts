@@ -1,3 +1,4 @@
+import { scopedAudienceSuffix } from '../api/names.ts';
 import { entriesOf, hasPlatformCli, hasPlatformRole, type RawScope } from './effective-scope.ts';
 import { formatTarget, isObjectName } from './request-path.ts';
 
@@ -30,6 +31,35 @@ export function audiencesOf({
       : [...reach].sort().map((cluster) => `${issuer}${formatTarget({ kind: 'cluster', cluster })}`);
   const asksForPlatform = allowPlatformCli || (own !== undefined && hasPlatformCli(own));
   return asksForPlatform && ancestors.every(reachesPlatform) ? [...clusters, issuer] : clusters;
+}
+
+/** The audiences by which the API server of a cluster takes tokens: `scoped` only where it asks for each request whether the scope allows it. */
+export const clusterAudiences = (issuer: string, cluster: string) =>
+  ({
+    whole: [`${issuer}/cluster/${cluster}`, `${issuer}/clusters`],
+    scoped: `${issuer}/cluster/${cluster}${scopedAudienceSuffix}`,
+  }) as const;
+
+export interface ScopedAudienceRequest {
+  readonly issuer: string;
+  /** Whether the API server of this cluster asks for each request. */
+  readonly enforces: (cluster: string) => boolean;
+}
+
+/**
+ * The audiences of a narrow token in place of those of a wide one, where every cluster that it names enforces scopes itself; else they
+ * stay. All or none: without the header `crit`, one that does not would give a narrow token every right of its user.
+ */
+export function scopedAudiences(
+  audiences: readonly string[],
+  { issuer, enforces }: ScopedAudienceRequest,
+): readonly string[] {
+  const prefix = `${issuer}/cluster/`;
+  const named = audiences.filter((audience) => audience !== issuer);
+  const isEnforced = (audience: string) =>
+    audience.startsWith(prefix) && enforces(audience.slice(prefix.length));
+  if (named.length === 0 || !named.every(isEnforced)) return audiences;
+  return audiences.map((audience) => (audience === issuer ? audience : audience + scopedAudienceSuffix));
 }
 
 /** Whether such a token names this cluster among them, as far as this scope goes. */

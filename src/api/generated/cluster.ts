@@ -59,6 +59,10 @@ export interface ClusterSpecDirectEndpoint {
    * Certificates that sign the server certificate of the endpoint, as PEM in base64. Absent when clients trust it anyway.
    */
   caData?: string;
+  /**
+   * Place where the scopes of tokens are enforced. `Endpoint`: in the direct endpoint; an API server takes no token that is narrower than a whole cluster. `Webhook`: in its API server too, which asks the authorization webhook of the direct endpoint. Absent: `Endpoint`. Counts for tokens from the next one on.
+   */
+  enforcement?: 'Endpoint' | 'Webhook';
 }
 /**
  * Observations of the operator. No one else may write them.

@@ -2,7 +2,7 @@ import { createLocalJWKSet, decodeProtectedHeader, type JWTVerifyOptions, jwtVer
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tokenClaims } from './claims.ts';
 import { createKeySet } from './discovery.ts';
-import { maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
+import { hasCriticalScopes, maxTokenBytes, signToken, tokenTooLarge } from './sign-token.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 
 const issuer = 'https://platform.example.com';
@@ -46,6 +46,20 @@ describe('signToken', () => {
     const { payload, protectedHeader } = await verify(signToken(claims, key), [other, key]);
     expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: key.kid });
     expect(payload).toEqual(claims);
+  });
+
+  it('marks no narrow token whose audiences are taken by none but those who enforce its scope', () => {
+    const scopes = [{ rules: [{ verbs: ['get'] }] }];
+    const narrow = (...aud: readonly string[]) =>
+      hasCriticalScopes({
+        ...claims,
+        aud,
+        'management.platform.sh': { ...claims['management.platform.sh'], scopes },
+      });
+    expect(narrow(`${issuer}/cluster/edge/scoped`)).toBe(false);
+    expect(narrow(`${issuer}/cluster/edge/scoped`, issuer)).toBe(false);
+    expect(narrow(`${issuer}/cluster/scoped`)).toBe(true);
+    expect(narrow(`${issuer}/cluster/edge`)).toBe(true);
   });
 
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];

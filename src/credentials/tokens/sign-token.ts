@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { asObject } from '../../api/json.ts';
-import { criticalScopes, group } from '../../api/names.ts';
+import { criticalScopes, group, scopedAudienceSuffix } from '../../api/names.ts';
 import type { TokenClaims } from './claims.ts';
 
 /** The key that signs tokens now. */
@@ -24,7 +24,15 @@ export function signToken(claims: TokenClaims, { kid, privateKey }: TokenSigner)
   return `${input}.${joseSignature(sign('sha256', Buffer.from(input), privateKey)).toString('base64url')}`;
 }
 
-export const hasCriticalScopes = (claims: TokenClaims): boolean => isNarrow(claims[group].scopes);
+/** An API server cannot know our header. One that enforces scopes has an audience of its own in its place. */
+export const hasCriticalScopes = (claims: TokenClaims): boolean =>
+  isNarrow(claims[group].scopes) && !areScoped(claims.aud);
+
+/** Whether a token with these audiences is for API servers that enforce scopes, and is taken by no other. */
+export const areScoped = (audiences: readonly string[]): boolean =>
+  audiences.some((audience) => audience.endsWith(scopedAudienceSuffix) && isOfCluster.test(audience));
+
+const isOfCluster = /\/cluster\/[a-z0-9.-]+\/[a-z]+$/;
 
 /** Whole clusters are what the audience says, and roles are about the platform alone. All else only a reader of scopes can tell. */
 export function isNarrow(scopes: readonly unknown[]): boolean {

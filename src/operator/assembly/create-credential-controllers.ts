@@ -79,11 +79,12 @@ function createKeys(
 }
 
 function createTokens(context: OperatorContext, kind: CredentialKind) {
-  const { settings, credentials, ring } = context;
+  const { settings, credentials, ring, targets } = context;
   return new TokenController({
     ...credentials.of(kind),
     ring,
     issuer: settings.baseURL,
+    enforces: (cluster) => targets.cluster(cluster)?.enforcesScopes === true,
     limits: issuedLimits(settings, settings.maxTokenTTLSeconds),
     assertMayIssue: mayIssue(context),
   });

@@ -80,6 +80,8 @@ export interface ClusterRecord extends TargetRecord {
   readonly kubeConfig?: KubeConfigSource;
   /** `host[:port]` of the direct endpoint. */
   readonly directEndpoint?: string;
+  /** Whether its API server takes tokens with a scope, and asks about each request of theirs. */
+  readonly enforcesScopes?: boolean;
 }
 
 const defaultClusterRole = 'cluster-admin';
@@ -121,10 +123,13 @@ export function toClusterRecord(object: KubeObject): ClusterRecord {
   const reference = referenceOfCluster(spec);
   const shared = common(object, 'Cluster', reference);
   const used = shared.confirmed ?? reference;
+  const { host, enforcement } = asObject(spec['directEndpoint']);
   return defined({
     ...shared,
     kubeConfig: isWithSecret(used) ? kubeConfigOf(shared, used) : undefined,
-    directEndpoint: asText(asObject(spec['directEndpoint'])['host']),
+    directEndpoint: asText(host),
+    enforcesScopes:
+      enforcement === undefined ? undefined : enforcement === 'Webhook' && shared.deleted === undefined,
   });
 }
 

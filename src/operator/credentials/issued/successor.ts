@@ -1,7 +1,7 @@
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
+import { areScoped, isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
@@ -70,6 +70,7 @@ const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false,
 function isUnmarked(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
   const { kind, kubeConfig, status } = record;
   if (status.criticalScopes === true || kubeConfig?.clientCert === true) return false;
+  if (areScoped(status.audiences ?? [])) return false;
   // A kubeconfig is good for its instance alone.
   if (kind === 'VirtualClusterInstanceKubeConfig') return true;
   return isNarrow([record, ...ancestors].map(effectiveScope));

@@ -1,7 +1,8 @@
 import { defined } from '../../../api/json.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claims.ts';
-import { audiencesOf } from '../../../scope/audiences.ts';
+import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
+import { audiencesOf, type ScopedAudienceRequest, scopedAudiences } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { IssueCredential } from '../issued/decision.ts';
 
@@ -12,21 +13,27 @@ import type { IssueCredential } from '../issued/decision.ts';
 export function audiencesOfToken(
   record: CredentialRecord,
   above: readonly CredentialRecord[],
-  issuer: string,
+  platform: ScopedAudienceRequest,
 ): readonly string[] {
   const { allowPlatformCli } = record;
-  const ancestors = above.map(effectiveScope);
-  const audiences = audiencesOf({ issuer, own: effectiveScope(record), ancestors, allowPlatformCli });
-  return audiences.length === 0 ? [`${issuer}/nowhere`] : audiences;
+  const { issuer } = platform;
+  const [own, ancestors] = [effectiveScope(record), above.map(effectiveScope)];
+  const audiences = audiencesOf({ issuer, own, ancestors, allowPlatformCli });
+  if (audiences.length === 0) return [`${issuer}/nowhere`];
+  return isNarrow([own, ...ancestors]) ? scopedAudiences(audiences, platform) : audiences;
 }
 
 /** The claims of the token that is about to be issued. It carries its own scope and those of its ancestors. */
-export function claimsOf(record: CredentialRecord, issue: IssueCredential, issuer: string): TokenClaims {
+export function claimsOf(
+  record: CredentialRecord,
+  issue: IssueCredential,
+  platform: ScopedAudienceRequest,
+): TokenClaims {
   const scopes = [record, ...issue.ancestors].map(effectiveScope);
   const [parent] = issue.ancestors;
   return tokenClaims({
-    issuer,
-    audience: audiencesOfToken(record, issue.ancestors, issuer),
+    issuer: platform.issuer,
+    audience: audiencesOfToken(record, issue.ancestors, platform),
     identity: issue.identity,
     object: { kind: record.kind, name: record.name, uid: record.uid },
     ...defined({ parent: parent && { name: parent.name, uid: parent.uid } }),

@@ -14,6 +14,8 @@ export interface TokenControllerOptions extends ReconcilerServices {
   readonly ring: KeyRing;
   /** The base URL. */
   readonly issuer: string;
+  /** Whether the API server of this cluster enforces scopes. */
+  readonly enforces: (cluster: string) => boolean;
   readonly limits: IssuedLimits;
   /** Throws when nothing may be signed now: a signature cannot be taken back. */
   readonly assertMayIssue: () => void;
@@ -33,7 +35,7 @@ export class TokenController {
       inputOf: (record): IssuedInput => ({
         ...decisionInput(record, options),
         isPublished: (signingKeyID) => signingKeyID !== undefined && !ring.isRevoked(signingKeyID),
-        audiences: (ancestors) => audiencesOfToken(record, ancestors, options.issuer),
+        audiences: (ancestors) => audiencesOfToken(record, ancestors, options),
         limits,
       }),
       decide: decideIssued,
@@ -47,13 +49,13 @@ export class TokenController {
 
   async #issue(input: IssuedInput, issue: IssueCredential): Promise<Outcome<IssuedInput>> {
     const { record } = input;
-    const { ring, issuer, assertMayIssue, writer } = this.#options;
+    const { ring, assertMayIssue, writer } = this.#options;
     await writer.assertAdmitted(record);
     assertMayIssue();
     const { signer } = ring;
     // The ring brings every token again when there is a key.
     if (signer === undefined) return undefined;
-    const claims = claimsOf(record, issue, issuer);
+    const claims = claimsOf(record, issue, this.#options);
     const token = signToken(claims, signer);
     if (tokenTooLarge(token)) return { record, commit: refuse(input, tooLarge) };
     const issued = {
