@@ -9,6 +9,10 @@ describe('readCommandLine', () => {
     [['--help'], { help: true }],
     [['operator', '-h'], { help: true }],
     [['help'], { help: true }],
+    [
+      ['direct-endpoint', 'print-config', 'authorization'],
+      { help: false, command: 'direct-endpoint print-config', args: ['authorization'] },
+    ],
   ])('reads %j', (args, invocation) => {
     expect(readCommandLine(args)).toEqual(invocation);
   });
@@ -16,6 +20,7 @@ describe('readCommandLine', () => {
   it.each([
     [[], 'no command given'],
     [['operator', 'now'], 'the command operator takes no arguments'],
+    [['direct-endpoint', 'now'], 'the command direct-endpoint takes no arguments'],
     [['--base-url=x'], "Unknown option '--base-url'"],
   ])('refuses %j', (args, problem) => {
     expect(() => readCommandLine(args)).toThrow(problem);

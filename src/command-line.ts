@@ -2,7 +2,12 @@ import { parseArgs } from 'node:util';
 import { LatchkeyError } from './errors.ts';
 
 /** The request of a command line. */
-export type Invocation = { readonly help: true } | { readonly help: false; readonly command: string };
+export type Invocation =
+  | { readonly help: true }
+  | { readonly help: false; readonly command: string; readonly args?: readonly string[] };
+
+/** Commands of two words. They take arguments, as programs that print something do. */
+const printing: ReadonlySet<string> = new Set(['direct-endpoint print-config']);
 
 /** `args` without the program. Throws ERR_USAGE. */
 export function readCommandLine(args: readonly string[]): Invocation {
@@ -11,6 +16,9 @@ export function readCommandLine(args: readonly string[]): Invocation {
   if (values.help || command === 'help') return { help: true };
   if (values.version) return { help: false, command: 'version' };
   if (command === undefined) throw new LatchkeyError('ERR_USAGE', { problem: 'no command given' });
+  const [second = '', ...after] = rest;
+  if (printing.has(`${command} ${second}`))
+    return { help: false, command: `${command} ${second}`, args: after };
   if (rest.length > 0)
     throw new LatchkeyError('ERR_USAGE', { problem: `the command ${command} takes no arguments` });
   return { help: false, command };

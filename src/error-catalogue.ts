@@ -442,6 +442,11 @@ export const errorCatalogue = {
     fix: 'It accepts a DirectClusterEndpointToken while that is Ready, reaches this cluster, and its user may `use` the Cluster. Keys and kubeconfigs are for the platform.',
     httpStatus: 401,
   },
+  ERR_WEBHOOK_CREDENTIAL: {
+    message: 'the token is not good in the cluster {cluster} any more',
+    fix: 'Fetch the present token, or make a new one. It was revoked, locked or replaced, its user may not `use` the Cluster, or has lost a group that the token names. A new token counts after a second.',
+    httpStatus: 403,
+  },
   ERR_ENDPOINT_OUTAGE: {
     message: 'the direct endpoint of the cluster {cluster} does not know which credentials are good',
     fix: 'Wait until the platform answers again, or go through the platform. `LATCHKEY_ENDPOINT_OUTAGE` says how long the endpoint goes on without it.',

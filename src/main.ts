@@ -14,7 +14,8 @@ async function main(): Promise<number> {
     return exitCodes.success;
   }
   const run = await loadCommand(invocation.command);
-  return run({ environment: process.env, signal: stopSignal(), print: (line) => console.log(line) });
+  const { args = [] } = invocation;
+  return run({ environment: process.env, args, signal: stopSignal(), print: (line) => console.log(line) });
 }
 
 /** Aborts at the first SIGINT or SIGTERM. More of them change nothing: a terminal and npm may both deliver one Ctrl-C. */

@@ -62,7 +62,7 @@ export function apiServerArgs(
     `--tls-private-key-file=${files.server.key}`,
     `--kubelet-client-certificate=${files.kubeletClient.certificate}`,
     `--kubelet-client-key=${files.kubeletClient.key}`,
-    '--authorization-mode=RBAC',
+    ...authorizationArgs(options),
     `--service-account-issuer=${serviceAccountIssuer}`,
     `--service-account-key-file=${files.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
@@ -71,6 +71,12 @@ export function apiServerArgs(
     ...(options.authentication === undefined ? [] : [`--authentication-config=${files.authentication}`]),
     ...(options.extraApiServerArgs ?? []),
   ];
+}
+
+/** The two flags exclude each other. */
+function authorizationArgs({ extraApiServerArgs = [] }: ControlPlaneOptions): string[] {
+  const isGiven = extraApiServerArgs.some((arg) => arg.startsWith('--authorization-config='));
+  return isGiven ? [] : ['--authorization-mode=RBAC'];
 }
 
 function auditArgs(files: ControlPlaneFiles, options: ControlPlaneOptions): string[] {

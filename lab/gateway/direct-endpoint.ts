@@ -4,7 +4,7 @@ import { directEndpoint } from '../../src/api/names.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { createAuthority, createServer } from '../controlplane/certificates.ts';
 import type { Guard } from '../controlplane/guard.ts';
-import { RunningGateway } from './running-gateway.ts';
+import { RunningGateway, type ServedCertificate } from './running-gateway.ts';
 
 const { namespace, account } = directEndpoint;
 const configFolder = path.resolve(import.meta.dirname, '../../config/direct-endpoint');
@@ -19,6 +19,8 @@ export interface EndpointOptions {
   /** The gateway of the platform. */
   readonly platform: Pick<RunningGateway, 'url' | 'ca'>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: one of an authority that all processes of the endpoint share. */
+  readonly certificate?: ServedCertificate;
 }
 
 /** The direct endpoint as its manifests install it in a cluster. */
@@ -34,9 +36,9 @@ export async function installDirectEndpoint(plane: ControlPlaneAccess): Promise<
   const user = `system:serviceaccount:${namespace}:${account}`;
   const kubeconfig = await plane.kubeconfigWithToken(user, token.trim());
   const authority = createAuthority('endpoint-ca');
-  const certificate = { ...createServer(authority, ['localhost']), ca: authority.certificate };
+  const own = { ...createServer(authority, ['localhost']), ca: authority.certificate };
   return {
-    start: async (guard, { name, cluster, key, platform, env = {} }) => {
+    start: async (guard, { name, cluster, key, platform, env = {}, certificate = own }) => {
       const folder = path.join(guard.folder, `agent-${name}`);
       await mkdir(folder, { recursive: true });
       const [keyFile, caFile] = [path.join(folder, 'key'), path.join(folder, 'platform.crt')];

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { exitCodes } from '../error-catalogue.ts';
+import { LatchkeyError } from '../errors.ts';
 import { DirectEndpoint } from '../gateway/direct-endpoint/direct-endpoint.ts';
 import { createKubeClient } from '../kube/client/client.ts';
 import { type ClientIdentity, makeIdentity } from '../kube/client/client-identity.ts';
@@ -22,6 +23,7 @@ export const run: Command = async ({ environment, signal }) => {
   const settings = readSettings(allDirectEndpointSettings, environment, {});
   checkPlainHTTP(settings);
   checkProxies(settings);
+  checkWebhook(settings);
   const graceMs = settings.shutdownDelayMs + settings.shutdownGraceMs + endMs;
   const host = new Host({ component: 'direct-endpoint', environment, settings, graceMs });
   const platform = createKubeClient({
@@ -42,6 +44,7 @@ export const run: Command = async ({ environment, signal }) => {
     platform,
     client: host.connect({ connections: 4 }),
     identity: host.authenticate(),
+    webhookClientCA: readAuthority(settings.webhookClientCAFile),
   });
   const work = async (stop: AbortSignal) => {
     await endpoint.run(stop);
@@ -52,16 +55,28 @@ export const run: Command = async ({ environment, signal }) => {
   return exitCodes.success;
 };
 
+/** Only an API server may ask, and it proves itself by a certificate. */
+function checkWebhook({ webhookClientCAFile, plainHTTP }: DirectEndpointSettings): void {
+  if (webhookClientCAFile === 'none' || plainHTTP === 'never') return;
+  const problems = '  LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE needs TLS: remove LATCHKEY_PLAIN_HTTP';
+  throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
+}
+
 /** Read again and again: keys are renewed under a running process. */
 function agentIdentity({ baseURL, agentKeyFile, platformCAFile }: DirectEndpointSettings): ClientIdentity {
   const key = readText(agentKeyFile).trim();
   if (!/^[\x21-\x7e]+$/.test(key)) throw unusable(agentKeyFile, 'it holds no key');
-  const ca = platformCAFile === 'none' ? undefined : readText(platformCAFile);
-  // Node takes an empty authority for none, and would trust every public one.
-  if (ca?.includes('-----BEGIN CERTIFICATE-----') === false)
-    throw unusable(platformCAFile, 'it holds no certificate');
+  const ca = readAuthority(platformCAFile);
   const tls = { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
   return makeIdentity(new URL(`${baseURL}/kubernetes/management`), tls, ['authorization', `Bearer ${key}`]);
+}
+
+/** PEM; undefined for `none`. */
+export function readAuthority(file: string): string | undefined {
+  const ca = file === 'none' ? undefined : readText(file);
+  // Node takes an empty authority for none, and would trust every public one.
+  if (ca?.includes('-----BEGIN CERTIFICATE-----') === false) throw unusable(file, 'it holds no certificate');
+  return ca;
 }
 
 function readText(file: string): string {

@@ -5,7 +5,7 @@ describe('loadCommand', () => {
   it.each(['agent', 'toString', ''])('refuses the unknown command "%s"', async (name) => {
     await expect(loadCommand(name)).rejects.toMatchObject({
       code: 'ERR_COMMAND_UNKNOWN',
-      message: `unknown command "${name}"; the commands are: operator, gateway, direct-endpoint, version`,
+      message: `unknown command "${name}"; the commands are: operator, gateway, direct-endpoint, direct-endpoint print-config, version`,
     });
   });
 

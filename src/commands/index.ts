@@ -20,6 +20,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Serves clients in a connected cluster, with what the platform streams to it',
     load: () => import('./direct-endpoint.ts'),
   },
+  'direct-endpoint print-config': {
+    summary:
+      'Prints a file for an API server that asks the direct endpoint: authentication, authorization or kubeconfig',
+    load: () => import('./print-config.ts'),
+  },
   version: { summary: 'Prints the version', load: () => import('./version.ts') },
 };
 

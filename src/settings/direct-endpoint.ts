@@ -1,5 +1,5 @@
 import { allGatewaySettings } from './gateway.ts';
-import { duration, setting, text, type ValuesOf } from './types.ts';
+import { duration, httpsURL, listenAddress, setting, text, type ValuesOf } from './types.ts';
 
 /** Settings of the direct endpoint alone; it has those of the gateway too. Durations are milliseconds in the program. */
 export const directEndpointSettingDefinitions = {
@@ -28,6 +28,32 @@ export const directEndpointSettingDefinitions = {
     default: '1h',
     documentation:
       'How long the direct endpoint goes on with what it knew last while the platform is away. A revocation meanwhile reaches no direct endpoint. After that it answers 503.',
+  }),
+  webhookClientCAFile: setting({
+    name: 'LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE',
+    type: text(/^(?:none|\/.{1,1023})$/, '`none`, or an absolute path'),
+    default: 'none',
+    documentation:
+      'The authority that signed the client certificate of the API server and no other, as PEM. With it there is an [authorization webhook](direct-endpoint.md#an-api-server-of-your-own). `none`: there is none.',
+  }),
+  webhookAddress: setting({
+    name: 'LATCHKEY_ENDPOINT_WEBHOOK_ADDRESS',
+    type: listenAddress,
+    default: ':8445',
+    documentation: 'Where the authorization webhook is served, with the certificate of the direct endpoint.',
+  }),
+  webhookURL: setting({
+    name: 'LATCHKEY_ENDPOINT_WEBHOOK_URL',
+    type: httpsURL,
+    default: 'https://127.0.0.1:8445',
+    documentation:
+      'Where the API server reaches the webhook, for `direct-endpoint print-config`. The certificate of the direct endpoint must name this host.',
+  }),
+  webhookFolder: setting({
+    name: 'LATCHKEY_ENDPOINT_WEBHOOK_FOLDER',
+    type: text(/^\/.{1,1023}$/, 'an absolute path'),
+    default: '/etc/kubernetes/latchkey',
+    documentation: 'The folder of the printed files on the machine of the API server.',
   }),
 } as const;
 

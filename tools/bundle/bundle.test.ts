@@ -46,7 +46,7 @@ describe('the bundle', () => {
       code: 2,
       stdout: '',
       stderr: expect.stringContaining(
-        'latchkey: unknown command "gatewya"; the commands are: operator, gateway, direct-endpoint, version\n',
+        'latchkey: unknown command "gatewya"; the commands are: operator, gateway, direct-endpoint, direct-endpoint print-config, version\n',
       ),
     });
   });

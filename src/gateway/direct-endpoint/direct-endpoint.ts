@@ -34,11 +34,13 @@ import { MainThread } from '../turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
 import { EndpointTargets, withOwnCluster } from './endpoint-targets.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
+import { judgeReview } from './judge-review.ts';
 import { OutageRecord } from './outage-record.ts';
 import { OwnCluster } from './own-cluster.ts';
 import { platformQuestions, type SpaceAnswer, SpaceRights } from './space-rights.ts';
 import { StreamFollower } from './stream-follower.ts';
 import { TargetEndpoints } from './target-endpoints.ts';
+import { WebhookServer } from './webhook/webhook-server.ts';
 
 export interface DirectEndpointOptions {
   readonly settings: DirectEndpointSettings;
@@ -55,6 +57,8 @@ export interface DirectEndpointOptions {
   readonly client: KubeClient;
   /** The same account, for requests of users. */
   readonly identity: IdentitySource;
+  /** The authority of the certificate with which the API server asks the webhook, PEM. Undefined: there is no webhook. */
+  readonly webhookClientCA: string | undefined;
 }
 
 /** The gateway of one cluster, in that cluster: its index is a stream of the platform, and it goes on for a while without the platform. */
@@ -71,6 +75,7 @@ export class DirectEndpoint {
   readonly #open: OpenRequests;
   readonly #audits: RequestAudits | undefined;
   readonly #server: GatewayServer;
+  readonly #webhook: WebhookServer | undefined;
   #certificate: ServingCertificate | undefined;
   #isStopping = false;
 
@@ -106,6 +111,7 @@ export class DirectEndpoint {
     this.#open = this.#createOpenRequests();
     this.#audits = this.#createAudits();
     this.#server = this.#createServer(this.#createHandler());
+    this.#webhook = this.#createWebhook();
     this.readiness = {
       index: () => this.#problem(),
       certificate: () => this.#certificate && certificateProblem(this.#certificate, clock.now()),
@@ -121,11 +127,16 @@ export class DirectEndpoint {
     const running = [...parts, this.#followCertificate(signal)];
     const { address, port } = await this.#server.listen();
     log.info({ purpose: 'requests', address, port }, 'listening');
+    const webhook = await this.#webhook?.listen();
+    if (webhook !== undefined) {
+      const { address, port } = webhook;
+      log.info({ purpose: 'webhook', address, port }, 'listening');
+    }
     await untilAborted(signal);
     this.#isStopping = true;
     this.#server.drain();
     await sleep(clock, settings.shutdownDelayMs);
-    await this.#server.close(settings.shutdownGraceMs);
+    await Promise.all([this.#server, this.#webhook].map((each) => each?.close(settings.shutdownGraceMs)));
     this.#audits?.close();
     ended.abort();
     await Promise.all(running);
@@ -218,6 +229,21 @@ export class DirectEndpoint {
     });
   }
 
+  #createWebhook(): WebhookServer | undefined {
+    const { settings, clock, webhookClientCA: clientCA, endpointMetrics } = this.#options;
+    if (clientCA === undefined || this.#certificate === undefined) return undefined;
+    const judge = {
+      cluster: settings.cluster,
+      followed: this.#followed,
+      problem: () => this.#problem(),
+    };
+    return new WebhookServer({
+      ...{ address: settings.webhookAddress, certificate: this.#certificate, clientCA, clock },
+      judge: (spec) => judgeReview(spec, judge),
+      onAnswer: (answer) => endpointMetrics.reviews.inc({ answer }),
+    });
+  }
+
   #createAudits(): RequestAudits | undefined {
     const { audit: sink, clock } = this.#options;
     const clientAddress = (request: IncomingMessage) => this.#server.clientAddress(request);
@@ -230,6 +256,7 @@ export class DirectEndpoint {
     const onChange = (certificate: ServingCertificate) => {
       this.#certificate = certificate;
       this.#server.replaceCertificate(certificate);
+      this.#webhook?.replaceCertificate(certificate);
     };
     await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
   }

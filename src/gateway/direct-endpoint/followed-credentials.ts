@@ -129,6 +129,12 @@ export class FollowedCredentials {
     return known.verdict ?? this.#judge(hash, known);
   }
 
+  /** The verdict on the token with this `jti`. */
+  findToken(jti: string): Verdict | undefined {
+    const hash = this.#set?.hashes.get(jti);
+    return hash === undefined ? undefined : this.find(hash);
+  }
+
   /** Of the token that a verdict with this identity is about. */
   hashOf(identity: Identity): string | undefined {
     return this.#hashes.get(identity);

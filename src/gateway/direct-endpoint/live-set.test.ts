@@ -68,3 +68,29 @@ describe('the scopes of credentials', () => {
     expect(set.credentials.size).toBe(0);
   });
 });
+
+describe('the token of a jti', () => {
+  const apply = (set: LiveSet, hash: string, jti: string): void =>
+    void set.apply({
+      ...{ type: 'ADD', number: 2 },
+      object: { hash, jti, name: 'ci', user: 'ann', groups: [], scopes: [], end: 1 },
+    });
+
+  it('is found until it is dropped', () => {
+    const set = new LiveSet();
+    apply(set, a, 'uid.1');
+    apply(set, b, 'uid.2');
+    set.drop(a);
+    expect([...set.hashes]).toEqual([['uid.2', b]]);
+  });
+
+  it('is not found by a former one, nor lost with another that claimed the same', () => {
+    const set = new LiveSet();
+    apply(set, a, 'uid.1');
+    apply(set, a, 'uid.2');
+    expect([...set.hashes]).toEqual([['uid.2', a]]);
+    apply(set, b, 'uid.2');
+    set.drop(a);
+    expect([...set.hashes]).toEqual([['uid.2', b]]);
+  });
+});

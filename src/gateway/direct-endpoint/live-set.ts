@@ -24,6 +24,8 @@ export const maxSpaces = 50_000;
 /** The credentials that are good in the cluster and the spaces in it, as one stream named them. */
 export class LiveSet {
   readonly credentials = new Map<string, KnownCredential>();
+  /** The hash of each of them, by `jti`. */
+  readonly hashes = new Map<string, string>();
   /** By `project/name`. */
   readonly spaces = new Map<string, LiveSpace>();
   /** Of the object Cluster. */
@@ -55,6 +57,8 @@ export class LiveSet {
   }
 
   drop(hash: string): string {
+    const jti = this.credentials.get(hash)?.credential.jti ?? '';
+    if (this.hashes.get(jti) === hash) this.hashes.delete(jti);
     this.credentials.delete(hash);
     return hash;
   }
@@ -66,6 +70,8 @@ export class LiveSet {
     if (scopes === undefined) return this.drop(hash);
     if (!this.credentials.has(hash) && this.credentials.size >= maxCredentials)
       throw new BadStream('it names too many credentials');
+    this.drop(hash);
+    this.hashes.set(credential.jti, hash);
     const lean = { ...credential, groups: shared.json(groups), scopes, user: shared.text(user) };
     this.credentials.set(hash, { credential: lean });
     return hash;

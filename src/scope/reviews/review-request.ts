@@ -25,6 +25,15 @@ export function reviewToRequest(spec: unknown, target: RequestTarget): RequestMe
   return undefined;
 }
 
+/** The same for the SubjectAccessReview of an API server, which is about one real request: only a list is about all namespaces at once. */
+export function subjectReviewToRequest(spec: unknown, target: RequestTarget): RequestMeaning | undefined {
+  const request = reviewToRequest(spec, target);
+  if (request === undefined) return undefined;
+  return { ...request, allNamespaces: request.allNamespaces && listing.has(request.verb) };
+}
+
+const listing: ReadonlySet<string> = new Set(['list', 'watch', '*']);
+
 const resourceFields = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'];
 
 /** The API server leaves out what it does not know, whatever it holds. */

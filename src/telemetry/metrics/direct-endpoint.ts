@@ -1,10 +1,12 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { ScrapedGauge } from './registry.ts';
 
 /** Metrics of a direct endpoint besides those that it shares with the gateway. */
 export class DirectEndpointMetrics {
   /** Credentials that the Secret for a restart in an outage has no room for. */
   readonly unkept: Gauge;
+  /** Answers of the authorization webhook. */
+  readonly reviews: Counter<'answer'>;
   readonly #outage: ScrapedGauge<'of'>;
   readonly #credentials: ScrapedGauge<'of'>;
 
@@ -13,6 +15,12 @@ export class DirectEndpointMetrics {
       registers: [registry],
       name: 'latchkey_direct_endpoint_unkept_credentials',
       help: 'Tokens that the Secret for a restart in an outage has no room for: after one they are refused until the platform answers.',
+    });
+    this.reviews = new Counter({
+      registers: [registry],
+      name: 'latchkey_direct_endpoint_reviews_total',
+      help: 'Answers of the authorization webhook: `denied`, `no_opinion` where the rights of the user decide, and `unreadable` for what is no review.',
+      labelNames: ['answer'],
     });
     this.#outage = new ScrapedGauge(registry, {
       name: 'latchkey_direct_endpoint_outage_seconds',

@@ -5,7 +5,7 @@ import { sharedVirtualCluster, type VirtualCluster } from '../../../lab/operator
 import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { makeCluster } from '../targets/target-world.ts';
+import { makeCluster, targetSettings } from '../targets/target-world.ts';
 import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
 import { streamPath } from './live-stream.ts';
 
@@ -30,29 +30,49 @@ export interface DirectWorld {
   token(user: string, spec?: object): Promise<IssuedToken & { readonly parent: Stored }>;
 }
 
+export interface DirectWorldOptions {
+  /** Settings besides the usual ones, of the gateway and of the operator. */
+  readonly gateway?: Readonly<Record<string, string>>;
+  readonly operator?: Readonly<Record<string, string>>;
+  /** Starts the cluster that will be connected under this name. Default: the one that files share. */
+  readonly start?: (world: GatewayWorld, cluster: string) => Promise<VirtualCluster>;
+  /** Of the Cluster. */
+  readonly spec?: object;
+}
+
 /** Call it at the top of a file. */
-export async function directWorld(): Promise<DirectWorld> {
-  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_STALE_AFTER: '25s' });
+export async function directWorld(options: DirectWorldOptions = {}): Promise<DirectWorld> {
+  const { start = async () => await sharedVirtualCluster(), spec: ofCluster = {} } = options;
+  const world = await gatewayWorld(
+    { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_STALE_AFTER: '25s', ...options.gateway },
+    { ...targetSettings, ...options.operator },
+  );
   const { admin } = world;
-  const inside = await sharedVirtualCluster();
+  const clusterName = world.name('cluster');
+  const inside = await start(world, clusterName);
   const project = world.name('red');
   const namespace = `p-${project}`;
   const metadata = { name: namespace, labels: { [labels.project]: project } };
   await admin.createObject(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  const { cluster: connected } = await makeCluster(world, await inside.adminKubeConfig());
-  const cluster = connected.metadata.name;
+  const { cluster: connected } = await makeCluster(
+    world,
+    await inside.adminKubeConfig(),
+    ofCluster,
+    clusterName,
+  );
+  const cluster = clusterName;
   const clusterRef = { cluster, namespace: 'default' };
   const space = await admin.create(spaceInstances, { clusterRef }, { name: world.name('space'), namespace });
-  const ofCluster = (resources: readonly string[], verbs: readonly string[]) => ({
+  const rightTo = (resources: readonly string[], verbs: readonly string[]) => ({
     ...{ apiGroups: [group], resources, verbs, resourceNames: [cluster] },
   });
   const user = async () => {
     const name = world.name('user');
-    await giveRight(admin, name, ofCluster(['clusters'], ['use']));
+    await giveRight(admin, name, rightTo(['clusters'], ['use']));
     return name;
   };
   const agentUser = world.name('agent');
-  await giveRight(admin, agentUser, ofCluster(['clusters/livecredentials'], ['get']));
+  await giveRight(admin, agentUser, rightTo(['clusters/livecredentials'], ['get']));
   const scope = { roles: [{ role: 'agent' }], clusters: [{ cluster }] };
   const agent = await world.holder({ user: agentUser, scope });
   await Promise.all([connected, space].map(async (one) => await admin.untilReady(one)));

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { installDirectEndpoint } from '../../../lab/gateway/direct-endpoint.ts';
-import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
+import type { RunningGateway, ServedCertificate } from '../../../lab/gateway/running-gateway.ts';
 import type { DirectWorld } from './direct-world.ts';
 
 export interface ServedDirectly {
@@ -8,6 +8,7 @@ export interface ServedDirectly {
   start(options?: {
     readonly key?: string;
     readonly env?: Readonly<Record<string, string>>;
+    readonly certificate?: ServedCertificate;
   }): Promise<RunningGateway>;
 }
 
@@ -20,10 +21,10 @@ export async function servedDirectly({
 }: DirectWorld): Promise<ServedDirectly> {
   const installed = await installDirectEndpoint(inside.plane);
   return {
-    start: async ({ key = agent.key, env = {} } = {}) => {
+    start: async ({ key = agent.key, ...options } = {}) => {
       const name = world.name('endpoint');
       const { guard, gateway: platform } = world;
-      const endpoint = await installed.start(guard, { name, cluster, key, platform, env });
+      const endpoint = await installed.start(guard, { ...options, name, cluster, key, platform });
       afterAll(async () => void (await endpoint.end()));
       return endpoint;
     },

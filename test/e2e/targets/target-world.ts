@@ -64,8 +64,8 @@ export async function makeCluster(
   { admin }: World,
   kubeConfig: string,
   spec: object = {},
+  name = uniqueName('cluster'),
 ): Promise<{ readonly cluster: Stored; readonly secret: Target }> {
-  const name = uniqueName('cluster');
   await admin.createObject(secrets, kubeConfigSecret('cluster-api', name, kubeConfig));
   const place = secretPlace('cluster-api', name);
   const kubeConfigSecretRef = { namespace: 'default', ...place };
