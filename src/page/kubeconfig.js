@@ -33,6 +33,7 @@ export function openKubeconfig(place) {
   );
   const asked = el('input', { type: 'radio', name: 'form', id: 'form-asked', checked: true });
   const inside = el('input', { type: 'radio', name: 'form', id: 'form-inside' });
+  const direct = el('input', { type: 'radio', name: 'form', id: 'form-direct' });
   const submit = el('button', { type: 'submit', class: 'main' }, 'Download');
   /** @type {readonly Target[]} */
   let targets = [];
@@ -56,7 +57,7 @@ export function openKubeconfig(place) {
       if (select.value === '' || target === undefined) throw new Error('Choose a target.');
       const text = inside.checked
         ? await issue(place, target, Number(life.value))
-        : withCommand(place, target);
+        : withCommand(place, target, direct.checked ? await findDirectEndpoint(place, target) : undefined);
       save(`${target.name}.kubeconfig`, text);
       announce('The kubeconfig is downloaded.');
       place.dialog.close();
@@ -75,6 +76,7 @@ export function openKubeconfig(place) {
         {},
         el('legend', {}, 'Form'),
         check(asked, 'without a key: kubectl asks the command latchkey for one'),
+        check(direct, 'the same past the gateway, for a cluster that has a direct endpoint'),
         check(inside, 'with a token in it, for a virtual cluster'),
       ),
       el('label', { for: 'token-life' }, 'The token ends after'),
@@ -89,7 +91,7 @@ const authorityHint = () =>
   el(
     'p',
     { class: 'hint' },
-    'The first form names no certificate authority. If this computer does not trust that of the gateway, use ',
+    'Without a key the form does not name the certificate authority of the gateway. If this computer does not trust that, use ',
     el('code', {}, 'latchkey kubeconfig TARGET --certificate-authority FILE'),
   );
 
@@ -109,16 +111,38 @@ async function issue(place, { kind, project, name }, certificateTTL) {
 }
 
 /**
+ * As the Cluster names it.
+ * @param {Pick<Workplace, 'gateway' | 'self'>} place
+ * @param {Target} target
+ * @returns {Promise<{ host: string, caData?: string }>}
+ */
+export async function findDirectEndpoint({ gateway, self }, { kind, project, name }) {
+  if (kind === 'VirtualClusterInstance')
+    throw new Error('A virtual cluster is behind no direct endpoint. Choose another form.');
+  const space = `namespaces/${self['projectNamespacePrefix']}${project}/spaceinstances/${name}`;
+  const cluster = kind === 'Cluster' ? name : (await gateway.own(space)).spec?.clusterRef?.cluster;
+  const { host, caData } = (await gateway.own(`clusters/${cluster}`)).spec?.directEndpoint ?? {};
+  if (!host) throw new Error(`The cluster ${cluster} has no direct endpoint. Choose another form.`);
+  return caData ? { host, caData } : { host };
+}
+
+/**
  * As `latchkey kubeconfig` writes it, but for the certificate authority: no page can see which one its browser trusts. JSON is YAML, too.
  * @param {{ gateway: { baseURL: string } }} place
  * @param {Target} target
+ * @param {{ host: string, caData?: string }} [direct]
  */
-export function withCommand({ gateway: { baseURL } }, target) {
-  const name = `${labelOf(target).replaceAll('/', '-')}@${new URL(baseURL).host}`;
+export function withCommand({ gateway: { baseURL } }, target, direct) {
+  const server = direct === undefined ? baseURL : `https://${direct.host}`;
+  const name = `${labelOf(target).replaceAll('/', '-')}@${new URL(server).host}`;
+  const authority = direct?.caData === undefined ? {} : { 'certificate-authority-data': direct.caData };
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: 'latchkey',
-    args: ['credential', '--base-url', baseURL],
+    args: [
+      ...['credential', '--base-url', baseURL],
+      ...(direct === undefined ? [] : ['--direct', labelOf(target)]),
+    ],
     interactiveMode: 'IfAvailable',
     provideClusterInfo: true,
     installHint: 'This kubeconfig needs the command latchkey in your PATH: npm install --global latchkey',
@@ -126,7 +150,7 @@ export function withCommand({ gateway: { baseURL } }, target) {
   const document = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name, cluster: { server: `${baseURL}/kubernetes/${pathOf(target)}` } }],
+    clusters: [{ name, cluster: { server: `${server}/kubernetes/${pathOf(target)}`, ...authority } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
     users: [{ name, user: { exec } }],
     'current-context': name,

@@ -4,7 +4,7 @@ import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { Credentials, toCredential } from '../../../src/page/credentials.js';
 import { hashOf, toAccessKey } from '../../../src/page/key-form.js';
-import { withCommand } from '../../../src/page/kubeconfig.js';
+import { findDirectEndpoint, withCommand } from '../../../src/page/kubeconfig.js';
 import { readOnlyScope, wholeScope } from '../../../src/page/make-key.js';
 import { describeEnd, describeScope, describeUse, duration } from '../../../src/page/words.js';
 
@@ -156,6 +156,43 @@ describe('a time in words', () => {
       'just now',
       '1 minute ago',
     ]);
+  });
+});
+
+describe('a kubeconfig past the gateway', () => {
+  const ca = '-----BEGIN CERTIFICATE-----\n';
+  const directEndpoint = { host: 'eu.example.com:8443', caData: Buffer.from(ca).toString('base64') };
+  const objects: Readonly<Record<string, object>> = {
+    'clusters/eu': { spec: { directEndpoint } },
+    'clusters/us': { spec: {} },
+    'namespaces/p-demo/spaceinstances/till': { spec: { clusterRef: { cluster: 'eu' } } },
+  };
+  const place = {
+    gateway: { baseURL: 'https://latchkey.example.com', own: async (path: string) => objects[path] },
+    self: { projectNamespacePrefix: 'p-' },
+  };
+
+  it.each([
+    [
+      { kind: 'Cluster', project: '', name: 'eu' },
+      { name: 'cluster/eu', path: '/cluster/eu' },
+    ],
+    [
+      { kind: 'SpaceInstance', project: 'demo', name: 'till' },
+      { name: 'space/demo/till', path: '/project/demo/space/till' },
+    ],
+  ])('for %o is that of the command line', async (target, ofCommandLine) => {
+    const text = withCommand(place, target, await findDirectEndpoint(place as never, target));
+    const args = ['credential', '--base-url', place.gateway.baseURL, '--direct', ofCommandLine.name];
+    const server = { baseURL: `https://${directEndpoint.host}`, ca };
+    expect(JSON.parse(text)).toEqual(kubeconfigFor(ofCommandLine, server, args));
+  });
+
+  it.each([
+    [{ kind: 'Cluster', project: '', name: 'us' }, 'The cluster us has no direct endpoint'],
+    [{ kind: 'VirtualClusterInstance', project: 'demo', name: 'shop' }, 'is behind no direct endpoint'],
+  ])('is refused for %o', async (target, problem) => {
+    await expect(findDirectEndpoint(place as never, target)).rejects.toThrow(problem);
   });
 });
 
