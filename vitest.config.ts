@@ -60,6 +60,8 @@ export default defineConfig({
     isolate: false,
     // Without it vitest unwraps the default export of CommonJS packages, and `class X extends module.default` fails in tests alone.
     deps: { interopDefault: false },
+    // By default it is one second, which a busy machine may take for anything.
+    expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: SlowFirst },
     reporters: ['default', 'json', new SlowestFiles(), new StrayErrorReporter()],
     outputFile: { json: 'coverage/test-report.json' },

@@ -493,7 +493,7 @@ describe('several processes at once', () => {
     const give = await answer;
     await vi.waitFor(
       () => expect(reports).toContain('another process is fetching the programs, waiting for it'),
-      20_000,
+      90_000,
     );
     give();
     const found = await finding;
@@ -514,11 +514,11 @@ describe('several processes at once', () => {
     const second = find(downloads(limits));
     await vi.waitFor(
       () => expect(reports).toContain('another process is fetching the programs, waiting for it'),
-      20_000,
+      90_000,
     );
     first.kill('SIGKILL');
     await second;
-    await vi.waitFor(() => expect(inCache()).toEqual([cacheKey]), 20_000);
+    await vi.waitFor(() => expect(inCache()).toEqual([cacheKey]), 90_000);
   });
 
   it.each([

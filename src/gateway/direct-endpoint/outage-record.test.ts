@@ -61,7 +61,7 @@ async function setUp() {
         await clock.advanceAsync(1_000);
         check();
       },
-      { timeout: 10_000, interval: 10 },
+      { timeout: 60_000, interval: 10 },
     );
   return { clock, state, record, followed, restored, run, until };
 }

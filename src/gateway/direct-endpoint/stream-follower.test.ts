@@ -69,7 +69,7 @@ async function followedFrom(answers: readonly Answer[]) {
     await new Promise((resolve) => server.close(resolve));
   });
   const untilGood = async (wanted: string) =>
-    await vi.waitFor(() => expect(followed.find(wanted)).toBeDefined(), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(() => expect(followed.find(wanted)).toBeDefined(), { timeout: 60_000, interval: 20 });
   return { followed, paths, ends, untilGood };
 }
 
@@ -126,14 +126,14 @@ it.each<[string, Answer]>([
 ])('keeps the former set where the next stream %s, and tries again', async (_, answer) => {
   const third = start + add(2, hash) + add(3, other) + text(4, 'SYNCED', { positions });
   const { followed, ends, untilGood } = await followedFrom([cut(whole), answer, open(third)]);
-  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 60_000, interval: 20 });
   expect(followed.find(hash)).toBeDefined();
   await untilGood(other);
 });
 
 it('has no good token any more where the gateway says that there is no such Cluster', async () => {
   const { followed, ends } = await followedFrom([cut(whole), noCluster]);
-  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 60_000, interval: 20 });
   expect(followed.find(hash)).toBeUndefined();
   expect(followed.problem()).toBeUndefined();
 });

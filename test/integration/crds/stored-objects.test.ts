@@ -126,7 +126,7 @@ describe('an object that was stored before there were rules', () => {
     for (const [, resource, spec] of malformed) {
       const probe = inGroup(manifestOf(resource, spec));
       const create = () => world.admin.create(resource, probe, { ...keyOf(probe), dryRun: true });
-      await vi.waitUntil(async () => (await refusalOf(create())) !== 'accepted', 30_000);
+      await vi.waitUntil(async () => (await refusalOf(create())) !== 'accepted', 90_000);
     }
   }
 });

@@ -40,7 +40,7 @@ describe('the audit log of an API server', () => {
       const found = usesOf(auditEvents(await readFile(plane.auditLog ?? '', 'utf8')), 'worker');
       expect(found.map(({ verb }) => verb)).toContain('deletecollection');
       return found;
-    }, 30_000);
+    }, 90_000);
     expect(uses.map(describePermission).sort()).toEqual([
       'create configmaps named a in default',
       'delete configmaps named missing in default',

@@ -247,7 +247,7 @@ describe('without the mutating policies', () => {
   beforeAll(async () => {
     const removed = await plane.kubectl(['delete', 'mutatingadmissionpolicybinding', '--all']);
     expect(removed.exitCode).toBe(0);
-    await vi.waitFor(async () => expect((await attempt({})).status).toBe(403), 30_000);
+    await vi.waitFor(async () => expect((await attempt({})).status).toBe(403), 90_000);
   });
 
   const attempt = async (metadata: object): Promise<ApiAnswer> =>
