@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Benchmark, Section } from './benchmark.ts';
 import { activity } from './benchmarks/activity.ts';
 import { applyToReady } from './benchmarks/apply-to-ready.ts';
+import { auditLine } from './benchmarks/audit-line.ts';
 import { authorize } from './benchmarks/authorize.ts';
 import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { byPost } from './benchmarks/by-post.ts';
@@ -51,6 +52,7 @@ const benchmarks: readonly Benchmark[] = [
   cliStart,
   ownLists,
   authorize,
+  auditLine,
   revoke,
   activity,
   badKeyFlood,

@@ -10,6 +10,7 @@ import { storeAll } from '../gateway/etcd.ts';
 import { type GatewayPlatform, smallObject, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { Generator } from '../gateway/load.ts';
 import { startNginx } from '../gateway/nginx.ts';
+import { startNodeRelay } from '../gateway/node-relay.ts';
 import { namespaces, ownKey, ownSecret } from '../gateway/stored-keys.ts';
 import { type Asked, Tunnels } from '../gateway/tunnels.ts';
 import { usageOf } from '../measure/process-usage.ts';
@@ -48,23 +49,28 @@ export const upgrade: Benchmark = { name: 'upgrade', run };
 async function run(context: BenchmarkContext): Promise<Section> {
   const { options, progress } = context;
   return await withGatewayPlatform(context, async (platform) => {
-    progress('starting a kubelet, the gateway and nginx');
+    progress('starting a kubelet, the gateway and its peers');
     const source = await endlessSource();
     try {
       const pod = await preparePod(platform);
       const generator = await Generator.build(platform.guard.folder);
       const gateway = withOwnKeys(await startGateway(platform, { profile: options.profile }));
       const nginx = await startNginx(platform);
+      const relay = await startNodeRelay(platform);
       const limit = direct(platform);
       const shared = { platform, generator, pod, port: (source.address() as AddressInfo).port };
-      const all = [gateway, nginx, limit].filter((endpoint) => endpoint !== undefined);
+      const all = [gateway, nginx, relay, limit].filter((endpoint) => endpoint !== undefined);
       const subjects = all.map((endpoint) => new Subject({ ...shared, endpoint }));
       for (const subject of subjects) if (options.warmUp > 0) await subject.measure(1);
       const turns = subjects.map((subject) => ({
         name: subject.name,
         measure: async () => await subject.measure(options.seconds),
       }));
-      return section(await interleave(turns, options.rounds, progress), { gateway, nginx, limit }, options);
+      return section(
+        await interleave(turns, options.rounds, progress),
+        { gateway, nginx, relay, limit },
+        options,
+      );
     } finally {
       source.close();
     }
@@ -249,12 +255,13 @@ class Subject {
 interface Contenders {
   readonly gateway: Endpoint;
   readonly nginx: Endpoint | undefined;
+  readonly relay: Endpoint;
   readonly limit: Endpoint;
 }
 
 function section(
   samples: Samples,
-  { gateway, nginx, limit }: Contenders,
+  { gateway, nginx, relay, limit }: Contenders,
   { keys, rounds, seconds }: BenchmarkContext['options'],
 ): Section {
   const of = gateway.name;
@@ -270,7 +277,7 @@ function section(
     table: tableOf(samples, measures),
     notes: [
       'To reach: 0.6 of direct and 0.8 of nginx; 32 kB an idle one; a cut within 250 ms; GETs beside four at most twice as slow at p99.',
-      `Measured, as the median of the ratios within a round. Of direct: \`exec\` ${ratio('exec')}, \`port-forward\` ${ratio('forward')}; ${ofNginx}. GETs of the gateway beside four, times those alone: ${slower.join(', ')}.`,
+      `Measured, as the median of the ratios within a round. Of direct: \`exec\` ${ratio('exec')}, \`port-forward\` ${ratio('forward')}; ${ofNginx}; of a relay in Node: \`exec\` ${ratio('exec', relay.name)}, \`port-forward\` ${ratio('forward', relay.name)}, memory ${ratio('memory', relay.name)}. GETs of the gateway beside four, times those alone: ${slower.join(', ')}.`,
       'A cut counts from the start of the write that disables the key. A user of the gateway may have so many only, so the idle ones are those of four users with five keys each.',
       'The API server, the node and the client work on the same cores. The memory counts from before there was an idle one.',
     ],

@@ -3,6 +3,7 @@ import { defined } from '../api/json.ts';
 import { keyIDOf } from '../credentials/keys/credential-hash.ts';
 import { annotationText } from './annotations.ts';
 import { type Annotations, type AuditUser, type ConstantText, userText } from './line.ts';
+import { inOnePiece } from './text.ts';
 
 /** A credential as lines name it; the records of operator and gateway fit. */
 export interface AuditedCredential {
@@ -47,7 +48,7 @@ export function constantText(
 ): ConstantText {
   const annotations = credentialAnnotations(credential, ancestors);
   const sent = hash === undefined ? annotations : { ...annotations, keyID: keyIDOf(hash) };
-  return { user: userText(user), credential: annotationText(sent, false) };
+  return { user: inOnePiece(userText(user)), credential: inOnePiece(annotationText(sent, false)) };
 }
 
 /** Who sends no credential that works, under the names that Kubernetes has for them. */

@@ -11,7 +11,11 @@ const escaped = (text: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-export const jsonList = (texts: readonly string[]): string => `[${texts.map(jsonText).join(',')}]`;
+export function jsonList(texts: readonly string[]): string {
+  let list = '';
+  for (const text of texts) list += list === '' ? jsonText(text) : `,${jsonText(text)}`;
+  return `[${list}]`;
+}
 
 /** At most so many characters; the last one says that there were more. */
 export const cut = (text: string, max: number): string =>
@@ -25,13 +29,17 @@ const censored = '[redacted]';
  */
 const secretShape =
   /(?:lk_|eyJ|bGtf|ZXlK)[\w.+/=%~-]{8,}|(?:[GWm2](?:xrX[z0-3]|V5S[j-n])|leU[op]|sa1[89](?=[^A-Z]{0,32}[A-Z]))[\w.+/=%~-]{16,}|(?:[Bb]earer|[Bb]asic|BEARER|BASIC)(?:[\s+]|%20)+[^\s&]{8,}|PRIVATE(?:[\s+]|%20)KEY[\s\S]*/g;
-/** Most texts hold none of it, and cost no more than this. */
+/** Its shortest form: most names and verbs are shorter. */
+const minSecret = 11;
+/** Most longer texts hold none of it, and cost no more than this. */
 const secretMark = /lk_|eyJ|bGtf|ZXlK|xrX|V5S|leU|sa1|earer|asic|EARER|ASIC|PRIVATE/;
 
-export const withoutSecrets = (text: string): string =>
-  secretMark.test(text) ? text.replace(secretShape, censored) : text;
+const mayHoldSecret = (text: string): boolean => text.length >= minSecret && secretMark.test(text);
 
-export const holdsSecret = (text: string): boolean => secretMark.test(text) && text.search(secretShape) >= 0;
+export const withoutSecrets = (text: string): string =>
+  mayHoldSecret(text) ? text.replace(secretShape, censored) : text;
+
+export const holdsSecret = (text: string): boolean => mayHoldSecret(text) && text.search(secretShape) >= 0;
 
 /** The text with what is percent-encoded in it; undefined where that is no text. */
 export function decode(text: string): string | undefined {
@@ -53,10 +61,20 @@ export function unescaped(text: string): string {
   return result;
 }
 
+/** A text that was put together of many is read part by part for each line that it becomes part of, unless it was copied once. */
+export const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
+
 const maxUserAgent = 256;
+const maxAgents = 64;
+/** The latest ones that stand in a line as they were sent: a client sends the same one with each request. */
+const agents = new Set<string>();
 
 /** A client may write anything here, its own credential included. */
 export function userAgentText(sent: string): string {
+  if (agents.has(sent)) return sent;
   const decoded = unescaped(sent);
-  return cut(decoded !== sent && holdsSecret(decoded) ? censored : withoutSecrets(sent), maxUserAgent);
+  const text = cut(decoded !== sent && holdsSecret(decoded) ? censored : withoutSecrets(sent), maxUserAgent);
+  if (agents.size >= maxAgents) agents.clear();
+  if (sent === text) agents.add(sent);
+  return text;
 }
