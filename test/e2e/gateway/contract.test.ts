@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
@@ -10,6 +10,9 @@ const bare = await gatewayWorld();
 const { admin, name } = bare;
 const gate = await WriteGate.start(bare.plane);
 afterAll(async () => await gate.close());
+afterEach(() => {
+  gate.judge = () => 'pass';
+});
 /** The second replica reaches the API server through the gate. */
 const world = await withReplica(bare, {}, gate.access);
 const alice = name('alice');

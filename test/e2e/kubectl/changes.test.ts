@@ -231,27 +231,6 @@ describe('kubectl label and annotate', () => {
     await kubectl.ok(['label', ...placeOf(before), 'management.platform.sh/ephemeral=true']);
     expect((await admin.get(before)).metadata.labels ?? {}).toEqual({});
   });
-
-  it('rotate a generated key, each value once', async () => {
-    const before = await applied();
-    const rotate = async (value: string) =>
-      await kubectl.ok(['annotate', ...placeOf(before), `${annotations.rotate}=${value}`, '--overwrite']);
-    await rotate('1');
-    const after = await admin.until(before, 'another key', ({ status }) => status.serial === 2);
-    expect(after.spec.key).not.toBe(before.spec.key);
-    expect(await verifier.presented(before.spec.key)).toBe('Unknown');
-    await rotate('1');
-    await rotate('2');
-    const last = await admin.until(before, 'the last one', ({ status }) => status.observedRotation === '2');
-    expect(last.status.serial).toBe(3);
-  });
-
-  it('rotate no key that was supplied, and say so', async () => {
-    const before = await applied({ user: 'alice', key: world.name('supplied-key-of-mine') });
-    await kubectl.ok(['annotate', ...placeOf(before), `${annotations.rotate}=now`]);
-    await kubectl.ok(['wait', '--for=condition=RotationNotPossible', '--timeout=120s', ...placeOf(before)]);
-    expect(credentialOf(await admin.get(before))).toEqual(credentialOf(before));
-  });
 });
 
 describe('kubectl delete', () => {

@@ -7,7 +7,7 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { type Family, makeFamily } from './family.ts';
 
 const world = await operatorWorld();
-const { admin, plane } = world;
+const { admin } = world;
 const verifier = new Verifier(admin);
 
 describe('the deletion of an access key', () => {
@@ -30,13 +30,6 @@ describe('the deletion of an access key', () => {
     }
     for (const secret of secrets) await admin.untilGone(secret);
     expect(new Set(await verdicts(family))).toEqual(new Set(['Unknown']));
-  });
-
-  it('by kubectl returns when the object is gone', async () => {
-    const key = await admin.untilReady(await admin.createKey());
-    const { exitCode, stderr } = await plane.kubectl(['delete', 'oak', key.metadata.name, '--timeout=120s']);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(await verifier.presented(key.spec.key)).toBe('Unknown');
   });
 
   it('is final: a new key of that name revives nothing', async () => {

@@ -99,7 +99,7 @@ describe.concurrent('a rotation on demand', () => {
     expect(await verifier.presented(second.status.token)).toBe('Unknown');
   });
 
-  it('of a generated key replaces spec.key', async () => {
+  it('of a generated key replaces spec.key, once for each value', async () => {
     const key = await admin.untilReady(await admin.createKey());
     expect(key.status.keySource).toBe('Generated');
     await rotate(key, 'now');
@@ -110,6 +110,11 @@ describe.concurrent('a rotation on demand', () => {
     expect(second.status.keySource).toBe('Generated');
     expect(await verifier.presented(key.spec.key)).toBe('Unknown');
     expect(await verifier.presented(second.spec.key)).toBe('live');
+
+    await rotate(key, 'now');
+    await rotate(key, 'later');
+    const isLast = ({ status }: Stored) => status.observedRotation === 'later';
+    expect((await admin.until(key, 'the last one', isLast)).status.serial).toBe(3);
   });
 
   it('of a key in a Secret replaces the content of the Secret', async () => {
