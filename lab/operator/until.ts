@@ -61,7 +61,7 @@ export async function timeUntil(
 }
 
 /**
- * Measures again where a round took `limitMs` or longer: neighbours on the machine make a round slower, and never faster. Resolves with
+ * Measures again where a round took `limitMs` or longer: other work on the machine makes a round slower, and never faster. Resolves with
  * the least of the rounds.
  */
 export async function leastMs(limitMs: number, round: () => Promise<number>, maxRounds = 5): Promise<number> {
