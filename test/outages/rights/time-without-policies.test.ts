@@ -170,23 +170,16 @@ const lateCells = [
   ...(lateWatches[state] as OperatorState),
 }));
 
-/**
- * An operator that runs hears of each change, and so does a standby, by one watch, whatever befell the policies. One that comes later sees
- * nothing but what they are then. The gateway judges its holders alike: once beside each state is enough.
- */
-const pairs: readonly (readonly [gap: string, state: string, withHolders: boolean])[] = [
-  [deleted, 'an operator runs', true],
-  [deleted, 'none runs', false],
-  [deleted, 'the leader is killed beside a standby', true],
-  [edited, 'an operator runs', false],
-  [edited, 'none runs', true],
-  ['set to Audit and back', 'none runs', false],
-];
-const cells = pairs.map(([gap, state, withHolders]) => ({
-  ...{ gap, state, withHolders },
-  disturb: disturbances[gap] as Disturbance,
-  ...(operatorStates[state] as OperatorState),
-}));
+const cells = Object.entries(disturbances).flatMap(([gap, disturb], row) =>
+  Object.entries(operatorStates).map(([state, times], column) => ({
+    gap,
+    state,
+    disturb,
+    ...times,
+    // The gateway judges its holders alike whatever befell the policies: once beside each of these is enough.
+    withHolders: row === column,
+  })),
+);
 
 /** Objects that are there before, and are to go on. */
 interface Others {
