@@ -59,6 +59,8 @@ describe('signToken', () => {
     expect(narrow(`${issuer}/cluster/edge/scoped`)).toBe(false);
     expect(narrow(`${issuer}/cluster/edge/scoped`, issuer)).toBe(false);
     expect(narrow(`${issuer}/cluster/scoped`)).toBe(true);
+    expect(narrow(`${issuer}/project/cluster/virtualcluster/scoped`)).toBe(true);
+    expect(narrow('https://other.example.com/cluster/edge/scoped')).toBe(true);
     expect(narrow(`${issuer}/cluster/edge`)).toBe(true);
   });
 

@@ -26,13 +26,14 @@ export function signToken(claims: TokenClaims, { kid, privateKey }: TokenSigner)
 
 /** An API server cannot know our header. One that enforces scopes has an audience of its own in its place. */
 export const hasCriticalScopes = (claims: TokenClaims): boolean =>
-  isNarrow(claims[group].scopes) && !areScoped(claims.aud);
+  isNarrow(claims[group].scopes) && !areScoped(claims.aud, claims.iss);
 
 /** Whether a token with these audiences is for API servers that enforce scopes, and is taken by no other. */
-export const areScoped = (audiences: readonly string[]): boolean =>
-  audiences.some((audience) => audience.endsWith(scopedAudienceSuffix) && isOfCluster.test(audience));
+export const areScoped = (audiences: readonly string[], issuer: string): boolean =>
+  audiences.some((audience) => audience.startsWith(issuer) && scopedPath.test(audience.slice(issuer.length)));
 
-const isOfCluster = /\/cluster\/[a-z0-9.-]+\/[a-z]+$/;
+/** A cluster may have the name of the suffix. */
+const scopedPath = new RegExp(`^/cluster/[^/]+${scopedAudienceSuffix}$`);
 
 /** Whole clusters are what the audience says, and roles are about the platform alone. All else only a reader of scopes can tell. */
 export function isNarrow(scopes: readonly unknown[]): boolean {

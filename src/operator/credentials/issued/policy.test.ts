@@ -179,6 +179,18 @@ describe('the policy for a token that was issued', () => {
       { criticalScopes: true },
       1,
     ],
+    [
+      'a narrow one for a cluster that enforces scopes',
+      { rules: [{ cluster: 'web' }] },
+      { audiences: ['https://latchkey.example.com/cluster/web/scoped'] },
+      1,
+    ],
+    [
+      'a narrow one for a cluster with that name',
+      { rules: [{ cluster: 'scoped' }] },
+      { audiences: ['https://latchkey.example.com/cluster/scoped'] },
+      2,
+    ],
     ['one for a cluster', { clusters: [{ cluster: 'web' }] }, {}, 1],
   ])(
     'issues again, until the same end, only what verifiers could take for a wider one: %s',

@@ -1,7 +1,8 @@
+import { scopedAudienceSuffix } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { areScoped, isNarrow } from '../../../credentials/tokens/sign-token.ts';
+import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
@@ -70,11 +71,14 @@ const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false,
 function isUnmarked(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
   const { kind, kubeConfig, status } = record;
   if (status.criticalScopes === true || kubeConfig?.clientCert === true) return false;
-  if (areScoped(status.audiences ?? [])) return false;
   // A kubeconfig is good for its instance alone.
   if (kind === 'VirtualClusterInstanceKubeConfig') return true;
+  if (status.audiences?.some((audience) => scopedAudience.test(audience)) === true) return false;
   return isNarrow([record, ...ancestors].map(effectiveScope));
 }
+
+/** API servers that enforce scopes take it by this one, and no others do. */
+const scopedAudience = new RegExp(`/cluster/[^/]+${scopedAudienceSuffix}$`);
 
 function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successor | undefined {
   const { record, isPublished } = input;
