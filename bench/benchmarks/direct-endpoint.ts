@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
 import { type ControlPlane, startControlPlane } from '../../lab/controlplane/control-plane.ts';
 import { installDirectEndpoint } from '../../lab/gateway/direct-endpoint.ts';
 import type { RunningGateway } from '../../lab/gateway/running-gateway.ts';
@@ -111,6 +112,8 @@ async function measure(
   const full = await start(0, connected.full);
   const empty = await start(1, connected.empty);
   await delay(settleMs);
+  const held = await heldBy(full.gateway);
+  if (held !== options.keys) throw new Error(`the endpoint holds ${held} tokens, not ${options.keys}`);
   const [own, rest] = await Promise.all(
     [full, empty].map(async ({ pid }) => (await usageOf(pid)).residentMebibytes),
   );
@@ -146,6 +149,13 @@ async function measure(
   };
 }
 
+/** As it says itself: figures of an endpoint without its tokens would be worth nothing. */
+async function heldBy(endpoint: RunningGateway): Promise<number> {
+  const { body } = await request(`http://127.0.0.1:${await endpoint.listeningPort('metrics')}/metrics`);
+  const [, value] = /^latchkey_direct_endpoint_credentials\{.*\} (.*)$/m.exec(await body.text()) ?? [];
+  return Number(value);
+}
+
 /** Milliseconds for each token, from the last one on: the load comes with the first. */
 async function revoke(platform: GatewayPlatform, endpoint: RunningGateway, count: number): Promise<number[]> {
   const found: number[] = [];
@@ -154,7 +164,8 @@ async function revoke(platform: GatewayPlatform, endpoint: RunningGateway, count
   for (let index = count; index > 0; index--) {
     const start = performance.now();
     const deleted = platform.admin.delete(directClusterEndpointTokens, { name: `${prefix}${index}` });
-    while ((await statusOf(endpoint, tokenOf(index))) !== 401);
+    // A request that is under way is cut with its token, and has no status.
+    while ((await statusOf(endpoint, tokenOf(index)).catch(() => 0)) !== 401);
     found.push(performance.now() - start);
     await deleted;
   }

@@ -33,6 +33,8 @@ export function storedToken(index: number, cluster: string, now: number) {
     status: {
       ...issued,
       ...{ credentialHash: credentialHash(tokenOf(index)), fingerprint: computeFingerprints(spec)[0] },
+      // A token without a key above it speaks for its creator, and is confirmed for no one else.
+      subject: kept.annotations[annotations.requester],
       ...{ issuedAt: created, confirmedTTL: ttl, notAfter: end, expirationTimestamp: end },
     },
   };
