@@ -18,20 +18,22 @@ interface Chart {
   readonly name: string;
   readonly description: string;
   readonly values: readonly ChartValue[];
+  /** The file in which they are defined, for the note in values.yaml. */
+  readonly valuesSource: string;
   /** Parts of the chart that `config/` has nothing of: names, and what Helm prints in the end. */
   readonly ownTemplates: string;
   readonly templates: readonly (readonly [file: string, text: string])[];
 }
 
 /** Every file of a chart by its path in there. */
-export function filesOf({ ownTemplates, values, templates, ...about }: Chart): ReadonlyMap<string, string> {
+export function filesOf({ ownTemplates, values, valuesSource, templates, ...about }: Chart): ReadonlyMap<string, string> {
   const own = readdirSync(ownTemplates).map((name): [string, string] => [
     `templates/${name}`,
     readFileSync(path.join(ownTemplates, name), 'utf8'),
   ]);
   return new Map([
     ['Chart.yaml', chartYaml(about)],
-    ['values.yaml', valuesYaml(values)],
+    ['values.yaml', valuesYaml(values, valuesSource)],
     ['values.schema.json', valuesSchema(values)],
     ...templates,
     ...own,

@@ -18,6 +18,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
     name: 'latchkey',
     description: JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).description,
     values: allChartValues(),
+    valuesSource: 'tools/chart/values.ts',
     ownTemplates: path.join(import.meta.dirname, 'templates'),
     templates: templatesOf(objects, { placeValues, fileFor, conditionFor }),
   });

@@ -9,7 +9,7 @@ const at = (tree: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((branch, name) => (branch as Record<string, unknown>)[name], tree);
 
 describe('values.yaml', () => {
-  const text = valuesYaml(values);
+  const text = valuesYaml(values, 'tools/chart/values.ts');
 
   it.each(values)('holds $path with its default', ({ path, default: preset }) => {
     expect(at(parse(text), path)).toEqual(preset);

@@ -1,13 +1,13 @@
 import { stringify } from 'yaml';
 import type { ChartValue, Schema } from './values.ts';
 
-const note =
-  '# Written by `npm run generate` from tools/chart/values.ts. Do not edit: give values of your own with `--values`.';
+const note = (source: string): string =>
+  `Written by \`npm run generate\` from ${source}. Do not edit: give values of your own with \`--values\`.`;
 const lineWidth = 116;
 
-/** charts/latchkey/values.yaml: every value with its default, and a comment that says what it is for. */
-export function valuesYaml(values: readonly ChartValue[]): string {
-  const lines: string[] = [note];
+/** The values.yaml of a chart: every value with its default, and a comment that says what it is for. `source` defines them. */
+export function valuesYaml(values: readonly ChartValue[], source: string): string {
+  const lines: string[] = [...comment(note(source), '')];
   let open: readonly string[] = [];
   for (const { path, default: preset, about } of values) {
     const parents = path.split('.').slice(0, -1);
@@ -53,7 +53,7 @@ interface Branch {
   [name: string]: Branch | ChartValue;
 }
 
-/** charts/latchkey/values.schema.json: Helm refuses a value that does not exist, and one of another type. */
+/** The values.schema.json of a chart: Helm refuses a value that does not exist, and one of another type. */
 export function valuesSchema(values: readonly ChartValue[]): string {
   const tree: Branch = {};
   for (const value of values) {

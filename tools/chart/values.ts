@@ -59,7 +59,8 @@ export const chartValues = (shipped: ShippedDefaults): readonly ChartValue[] => 
 ];
 
 /** Of a chart whose pods are in this namespace. */
-export const imageValues = (image: string, namespace: string): readonly ChartValue[] => [
+/** `bound`: what belongs to an image of the same version. */
+export const imageValues = (image: string, namespace: string, bound: string): readonly ChartValue[] => [
   {
     path: 'image.repository',
     default: image,
@@ -70,8 +71,7 @@ export const imageValues = (image: string, namespace: string): readonly ChartVal
     path: 'image.tag',
     default: '',
     schema: text,
-    about:
-      'Empty: the version of the chart. Policies, kinds and image belong together, so change it with the chart only.',
+    about: `Empty: the version of the chart. ${bound} and image belong together, so change it with the chart only.`,
   },
   {
     path: 'image.digest',
@@ -101,7 +101,7 @@ const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
     about:
       'Required. The address under which clients reach the gateway, as `https://latchkey.example.com`. It is the issuer of all tokens: with another one, every token is issued again.',
   },
-  ...imageValues(image, 'latchkey-system'),
+  ...imageValues(image, 'latchkey-system', 'Policies, kinds'),
   {
     path: 'settings',
     default: {},

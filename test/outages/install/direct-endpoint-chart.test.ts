@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { directEndpoint } from '../../../src/api/names.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
@@ -47,21 +47,32 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
     expect(inOrder(others).map(withoutForm)).toEqual(inOrder(expected).map(withoutForm));
   });
 
+  const run = async (from: string, command: string, ...args: string[]) =>
+    await helm.ok(plane.adminKubeconfig, [command, 'endpoint', `--namespace=${from}`, ...args]);
+  const kubectl = async (...args: string[]) => {
+    const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    return stdout;
+  };
+
+  // First: the namespace is not there yet, and then of the release that the other Helm makes too.
+  it('leaves the Secrets that you made, when it was installed from another namespace and is taken away', async () => {
+    await run('default', 'install', endpointChartFolder, ...required);
+    await kubectl('create', 'secret', 'generic', 'agent', '--from-literal=key=mine');
+    onTestFinished(async () => void (await kubectl('delete', 'secret', 'agent')));
+    await run('default', 'uninstall');
+    expect(await kubectl('get', 'namespace', namespace, '-o', 'jsonpath={.status.phase}')).toBe('Active');
+    expect(await kubectl('get', 'secrets,deployments,services', '-o', 'name')).toBe('secret/agent\n');
+  });
+
   it('is installed, upgraded without the loss of what the endpoint keeps, and taken away', async () => {
-    const run = async (command: string, ...args: string[]) =>
-      await helm.ok(plane.adminKubeconfig, [command, 'endpoint', `--namespace=${namespace}`, ...args]);
-    const kubectl = async (...args: string[]) => {
-      const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
-      expect([exitCode, stderr]).toEqual([0, '']);
-      return stdout;
-    };
-    await run('install', endpointChartFolder, '--create-namespace', ...required);
+    await run(namespace, 'install', endpointChartFolder, '--create-namespace', ...required);
     const kept = ['secret', directEndpoint.keptSet];
     await kubectl('patch', ...kept, '--type=merge', '-p', '{"data":{"set":"bGl2ZQ=="}}');
-    await run('upgrade', endpointChartFolder, ...required, '--set=replicas=3');
+    await run(namespace, 'upgrade', endpointChartFolder, ...required, '--set=replicas=3');
     expect(await kubectl('get', ...kept, '-o', 'jsonpath={.data.set}')).toBe('bGl2ZQ==');
     expect(await kubectl('get', 'deployment', '-o', 'jsonpath={.items[*].spec.replicas}')).toBe('3');
-    await run('uninstall');
+    await run(namespace, 'uninstall');
     expect(await kubectl('get', 'secrets,deployments,services', '-o', 'name')).toBe('');
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { version } from '../../../src/version.ts';
-import { valuesYaml } from '../values-files.ts';
 import { allEndpointValues, endpointChartFiles } from './chart.ts';
 
 const files = endpointChartFiles();
@@ -24,13 +23,24 @@ describe('the chart of direct endpoints', () => {
     for (const content of files.values()) expect(content).not.toContain('include "latchkey.');
   });
 
+  it('leaves its namespace behind when it is uninstalled, and takes all else away', () => {
+    const keep = '\n    helm.sh/resource-policy: keep\n';
+    const kept = [...files].filter(([, content]) => content.includes(keep)).map(([name]) => name);
+    expect(kept).toEqual(['templates/namespace.yaml']);
+  });
+
+  it('names the file in which its values are, and nothing that it does not have', () => {
+    expect(text('values.yaml')).toMatch(/^# Written by .* from tools\/chart\/direct-endpoint\/values\.ts\. /);
+    expect(text('values.yaml')).not.toMatch(/polic(?:y|ies),? kinds/i);
+  });
+
   it('takes no key as a value: it would stay in the Secrets of Helm', () => {
     const paths = allEndpointValues().map(({ path }) => path);
     expect(paths.filter((path) => /key$/i.test(path))).toEqual([]);
   });
 
   it('has the defaults of config/direct-endpoint', () => {
-    expect(parse(valuesYaml(allEndpointValues()))).toMatchObject({
+    expect(parse(text('values.yaml'))).toMatchObject({
       ...{ replicas: 2, image: { repository: 'latchkey' } },
       agent: { secretName: 'latchkey-direct-endpoint-agent' },
       certificate: { secretName: 'latchkey-direct-endpoint-tls' },

@@ -30,6 +30,7 @@ export function endpointChartFiles(): ReadonlyMap<string, string> {
     name,
     description: 'Lets people reach a connected cluster of a Latchkey platform without the platform between',
     values: allEndpointValues(),
+    valuesSource: 'tools/chart/direct-endpoint/values.ts',
     ownTemplates: path.join(import.meta.dirname, 'templates'),
     templates: templatesOf(objects, { placeValues, fileFor, conditionFor }),
   });
@@ -58,6 +59,8 @@ function conditionFor(object: KubeManifest): string | undefined {
 
 function placeValues(object: KubeManifest, slots: Slots): void {
   switch (object.kind) {
+    case 'Namespace':
+      return keep(object);
     case 'Deployment':
       return deployment(object, slots);
     case 'Service':
@@ -70,6 +73,11 @@ function placeValues(object: KubeManifest, slots: Slots): void {
       return monitored(object, slots);
     default:
   }
+}
+
+/** Outlives the release: the Secrets in it that people made would go with it, and with them the key of the agent. */
+function keep({ metadata }: KubeManifest): void {
+  metadata.annotations = { ...metadata.annotations, 'helm.sh/resource-policy': 'keep' };
 }
 
 function deployment(object: KubeManifest, slots: Slots): void {

@@ -39,7 +39,7 @@ export const endpointValues = (shipped: Defaults): readonly ChartValue[] => [
     schema: { type: 'string', pattern: '^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' },
     about: 'Required. The name of the Cluster on the platform that this cluster is.',
   },
-  ...imageValues(shipped.image, 'latchkey-direct-endpoint'),
+  ...imageValues(shipped.image, 'latchkey-direct-endpoint', 'Rights, settings'),
   ...secrets(shipped),
   {
     path: 'settings',
