@@ -92,7 +92,7 @@ const authorityHint = () =>
     'p',
     { class: 'hint' },
     'Without a key the form does not name the certificate authority of the gateway. If this computer does not trust that, use ',
-    el('code', {}, 'latchkey kubeconfig TARGET --certificate-authority FILE'),
+    el('code', {}, 'latchkey kubeconfig TARGET [--direct] --certificate-authority FILE'),
   );
 
 /**
