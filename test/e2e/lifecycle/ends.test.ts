@@ -19,10 +19,9 @@ const ttl = 8;
 const patiently = { timeoutMs: 90_000 };
 const isDisabled = ({ spec }: Stored) => spec.disabled === true;
 
-/** A busy machine is late to write about the end, and never early. */
-function expectMarkedAfter(end: number, refused: Stored): void {
-  expect(secondsAfter(end, refused)).toBeGreaterThanOrEqual(0);
-  expect(secondsAfter(end, refused)).toBeLessThan(10);
+/** An end is marked in its own second: of some rounds, for a busy machine is late to write about it. */
+async function expectMarkedInTime(round: () => Promise<number>): Promise<void> {
+  expect(await leastMs(1_000, round, 3)).toBe(0);
 }
 
 describe.concurrent('the end of an access key', () => {
@@ -47,7 +46,7 @@ describe.concurrent('the end of an access key', () => {
       expect(event.type).toBe('Warning');
       return 1_000 * secondsAfter(end, refused);
     };
-    expect(await leastMs(1_000, lateMs, 3)).toBe(0);
+    await expectMarkedInTime(lateMs);
   });
 
   it('refuses by the clock before anything was written about it', async () => {
@@ -186,21 +185,23 @@ describe.concurrent.each([
 
 describe.concurrent('an idle end', () => {
   it('comes two intervals after the last recorded use and the ttl', async () => {
-    const key = await admin.untilReady(
-      await admin.createKey({ user: 'alice', ttl, ttlAfterLastActivity: true }),
-    );
-    const used = Date.now() + 500;
-    await recordActivity(key, new Date(used).toISOString());
+    await expectMarkedInTime(async () => {
+      const key = await admin.untilReady(
+        await admin.createKey({ user: 'alice', ttl, ttlAfterLastActivity: true }),
+      );
+      const used = Date.now() + 500;
+      await recordActivity(key, new Date(used).toISOString());
 
-    await admin.until(key, 'disabled', isDisabled, patiently);
+      await admin.until(key, 'disabled', isDisabled, patiently);
 
-    const end = used + ttl * 1_000 + 2 * interval;
-    expect(Date.now()).toBeGreaterThanOrEqual(end);
-    expect(await verifier.presented(key.spec.key)).not.toBe('live');
-    const refused = await admin.untilRefused(key, reasons.expired);
-    expectMarkedAfter(end, refused);
-    expect(new Date(refused.status.lastActivity).getTime()).toBe(used);
-    await admin.untilEvent(key, reasons.expired);
+      const end = used + ttl * 1_000 + 2 * interval;
+      expect(Date.now()).toBeGreaterThanOrEqual(end);
+      expect(await verifier.presented(key.spec.key)).not.toBe('live');
+      const refused = await admin.untilRefused(key, reasons.expired);
+      expect(new Date(refused.status.lastActivity).getTime()).toBe(used);
+      await admin.untilEvent(key, reasons.expired);
+      return 1_000 * secondsAfter(end, refused);
+    });
   });
 
   it('moves with each use', async () => {
@@ -222,11 +223,13 @@ describe.concurrent('an idle end', () => {
   });
 
   it('counts from the creation of a key that was never used', async () => {
-    const key = await admin.createKey({ user: 'alice', ttl: 2, ttlAfterLastActivity: true });
-    await admin.until(key, 'disabled', isDisabled, patiently);
-    const end = endOf(key) + 2 * interval;
-    expect(Date.now()).toBeGreaterThanOrEqual(end);
-    expectMarkedAfter(end, await admin.untilRefused(key, reasons.expired));
+    await expectMarkedInTime(async () => {
+      const key = await admin.createKey({ user: 'alice', ttl: 2, ttlAfterLastActivity: true });
+      await admin.until(key, 'disabled', isDisabled, patiently);
+      const end = endOf(key) + 2 * interval;
+      expect(Date.now()).toBeGreaterThanOrEqual(end);
+      return 1_000 * secondsAfter(end, await admin.untilRefused(key, reasons.expired));
+    });
   });
 });
 

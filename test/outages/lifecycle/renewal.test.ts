@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, entryOf, type Stored, secondsAfter, secretAt } from '../../../lab/operator/api.ts';
-import { timeUntil, until } from '../../../lab/operator/until.ts';
+import { leastMs, timeUntil, until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
@@ -162,22 +162,25 @@ describe.concurrent('a token of 60 seconds', () => {
   });
 
   it('without renewal warns once and ends', async () => {
-    const unrenewed = await admin.createToken({ accessKey, ttl: 60 });
-    const { token, notAfter } = (await admin.untilReady(unrenewed)).status;
-    const end = new Date(notAfter).getTime();
-    const soon = { type: 'ExpiringSoon', status: 'True' } as const;
-    await admin.untilCondition(unrenewed, soon, { timeoutMs: 120_000 });
-    expect(end - Date.now()).toBeLessThanOrEqual(12_000);
-    const refused = await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 90_000 });
-    expect(Date.now()).toBeGreaterThanOrEqual(end);
-    expect(secondsAfter(end, refused)).toBeGreaterThanOrEqual(0);
-    expect(secondsAfter(end, refused)).toBeLessThan(10);
-    expect(await verifier.presented(token)).toBe('Unknown');
-    expect((await admin.get(unrenewed)).status.token).toBeUndefined();
-    await admin.untilEvent(unrenewed, reasons.expired);
-    const warnings = (await admin.eventsOf(unrenewed)).filter(
-      ({ reason }) => reason === reasons.expiringSoon,
-    );
-    expect(warnings.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
+    const lateMs = async () => {
+      const unrenewed = await admin.createToken({ accessKey, ttl: 60 });
+      const { token, notAfter } = (await admin.untilReady(unrenewed)).status;
+      const end = new Date(notAfter).getTime();
+      const soon = { type: 'ExpiringSoon', status: 'True' } as const;
+      await admin.untilCondition(unrenewed, soon, { timeoutMs: 120_000 });
+      expect(end - Date.now()).toBeLessThanOrEqual(12_000);
+      const refused = await admin.untilRefused(unrenewed, reasons.expired, { timeoutMs: 90_000 });
+      expect(Date.now()).toBeGreaterThanOrEqual(end);
+      expect(await verifier.presented(token)).toBe('Unknown');
+      expect((await admin.get(unrenewed)).status.token).toBeUndefined();
+      await admin.untilEvent(unrenewed, reasons.expired);
+      const warnings = (await admin.eventsOf(unrenewed)).filter(
+        ({ reason }) => reason === reasons.expiringSoon,
+      );
+      expect(warnings.map(({ type, series }) => [type, series?.count])).toEqual([['Warning', undefined]]);
+      return 1_000 * secondsAfter(end, refused);
+    };
+    // A round is a minute, so there are few: another one only where a busy machine was late to write about the end.
+    expect(await leastMs(1_000, lateMs, 3)).toBe(0);
   });
 });
