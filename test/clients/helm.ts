@@ -56,8 +56,22 @@ export class Helm {
 
   /** Resolves with what it printed. @throws Error with what it said when it fails. */
   async ok(kubeconfig: string, args: readonly string[]): Promise<string> {
-    const { stdout, stderr, exitCode } = await this.run(kubeconfig, args);
-    if (exitCode !== 0) throw new Error(`helm ${args.join(' ')}: ${stderr}`);
+    return (await this.#succeed(kubeconfig, args)).stdout;
+  }
+
+  /** Like {@link ok}. @throws Error also where the API server warned of an object. */
+  async okWithoutWarning(kubeconfig: string, args: readonly string[]): Promise<string> {
+    const { stdout, stderr } = await this.#succeed(kubeconfig, args);
+    if (fromAPIServer.test(stderr)) throw new Error(`helm ${args.join(' ')}: ${stderr}`);
     return stdout;
   }
+
+  async #succeed(kubeconfig: string, args: readonly string[]): Promise<HelmResult> {
+    const result = await this.run(kubeconfig, args);
+    if (result.exitCode !== 0) throw new Error(`helm ${args.join(' ')}: ${result.stderr}`);
+    return result;
+  }
 }
+
+/** As client-go writes a warning of the API server to standard error. Helm has warnings of its own, which look otherwise. */
+const fromAPIServer = /warnings\.go:\d+\]/;

@@ -26,7 +26,13 @@ interface Chart {
 }
 
 /** Every file of a chart by its path in there. */
-export function filesOf({ ownTemplates, values, valuesSource, templates, ...about }: Chart): ReadonlyMap<string, string> {
+export function filesOf({
+  ownTemplates,
+  values,
+  valuesSource,
+  templates,
+  ...about
+}: Chart): ReadonlyMap<string, string> {
   const own = readdirSync(ownTemplates).map((name): [string, string] => [
     `templates/${name}`,
     readFileSync(path.join(ownTemplates, name), 'utf8'),

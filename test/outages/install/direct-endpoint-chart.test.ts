@@ -48,14 +48,17 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
   });
 
   const run = async (from: string, command: string, ...args: string[]) =>
-    await helm.ok(plane.adminKubeconfig, [command, 'endpoint', `--namespace=${from}`, ...args]);
+    await helm.okWithoutWarning(plane.adminKubeconfig, [
+      ...[command, 'endpoint', `--namespace=${from}`],
+      ...args,
+    ]);
   const kubectl = async (...args: string[]) => {
     const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
     expect([exitCode, stderr]).toEqual([0, '']);
     return stdout;
   };
 
-  // First: the namespace is not there yet, and then of the release that the other Helm makes too.
+  // Before the next test, which makes the namespace without a release. The other Helm finds it as that of the same release.
   it('leaves the Secrets that you made, when it was installed from another namespace and is taken away', async () => {
     await run('default', 'install', endpointChartFolder, ...required);
     await kubectl('create', 'secret', 'generic', 'agent', '--from-literal=key=mine');
