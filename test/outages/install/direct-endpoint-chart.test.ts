@@ -58,7 +58,7 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
     return stdout;
   };
 
-  // Before the next test, which makes the namespace without a release. The other Helm finds it as that of the same release.
+  // Comes first: a release does not take over the namespace that the next test makes. One of the other Helm with the same name does.
   it('leaves the Secrets that you made, when it was installed from another namespace and is taken away', async () => {
     await run('default', 'install', endpointChartFolder, ...required);
     await kubectl('create', 'secret', 'generic', 'agent', '--from-literal=key=mine');
