@@ -25,6 +25,7 @@ import { reconcile } from './benchmarks/reconcile.ts';
 import { recordMemory } from './benchmarks/record-memory.ts';
 import { revoke } from './benchmarks/revoke.ts';
 import { rollOut } from './benchmarks/roll-out.ts';
+import { scopeWebhook } from './benchmarks/scope-webhook.ts';
 import { tokenIssue } from './benchmarks/token-issue.ts';
 import { upgrade } from './benchmarks/upgrade.ts';
 import { withdrawal } from './benchmarks/withdrawal.ts';
@@ -61,6 +62,7 @@ const benchmarks: readonly Benchmark[] = [
   memory100k,
   coldStart,
   directEndpoint,
+  scopeWebhook,
 ];
 
 interface Chosen {

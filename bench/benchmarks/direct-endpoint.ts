@@ -29,7 +29,6 @@ const connections = 16;
 /** The API server answers it by itself. */
 const asked = '/version';
 const usedTokens = 1_000;
-const name = 'bench-direct-endpoint';
 
 /** The gateway of one cluster, which follows the tokens that are good there. */
 export const directEndpoint: Benchmark = { name: 'direct-endpoint', run };
@@ -51,27 +50,45 @@ async function run(context: BenchmarkContext): Promise<Section> {
 }
 
 async function prepare(platform: GatewayPlatform, count: number): Promise<void> {
+  await storeCluster(platform, connected.full, { tokens: count, index: 0 });
+  await storeCluster(platform, connected.empty, { tokens: 0, index: 1 });
+}
+
+interface StoredCluster {
+  /** How many tokens are good there. */
+  readonly tokens: number;
+  /** Of its agent: each has another. */
+  readonly index: number;
+}
+
+/** Puts a Cluster, the key of its agent and its tokens into etcd. */
+export async function storeCluster(
+  platform: GatewayPlatform,
+  cluster: string,
+  { tokens, index }: StoredCluster,
+): Promise<void> {
   const { plane } = platform;
   const now = Date.now();
-  const all = Object.values(connected);
-  await storeAll(plane, clusters, all.map(storedCluster).values());
-  await storeAll(
-    plane,
-    ownedAccessKeys,
-    all.map((cluster, index) => storedAgent(index, cluster, now)).values(),
-  );
-  await storeAndWait(platform, directClusterEndpointTokens, {
-    objects: storedTokens(count, connected.full, now),
-    last: storedToken(count - 1, connected.full, now),
-  });
+  await storeAll(plane, clusters, [storedCluster(cluster)].values());
+  await storeAll(plane, ownedAccessKeys, [storedAgent(index, cluster, now)].values());
+  if (tokens > 0)
+    await storeAndWait(platform, directClusterEndpointTokens, {
+      objects: storedTokens(tokens, cluster, now),
+      last: storedToken(tokens - 1, cluster, now),
+    });
   const apiGroups = [clusters.group];
   const rules = [
     { apiGroups, resources: [clusters.plural], verbs: ['use'] },
     { apiGroups, resources: [`${clusters.plural}/${liveCredentials}`], verbs: ['get'] },
   ];
-  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules };
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: cluster },
+    rules,
+  };
   await kubectl(plane, ['create', '-f', '-'], JSON.stringify(role));
-  const binding = ['create', 'clusterrolebinding', name, `--clusterrole=${name}`];
+  const binding = ['create', 'clusterrolebinding', cluster, `--clusterrole=${cluster}`];
   await kubectl(plane, [...binding, '--group=system:authenticated']);
 }
 
