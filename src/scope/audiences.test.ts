@@ -111,7 +111,7 @@ describe('scopedAudiences', () => {
     ['one that does not', ['/cluster/a'], ['b'], ['/cluster/a']],
     ['two, and only one does', ['/cluster/a', '/cluster/b'], ['a'], ['/cluster/a', '/cluster/b']],
     ['every cluster', ['/clusters'], ['a', 's', ''], ['/clusters']],
-    ['the platform beside one', ['/cluster/a', ''], ['a'], ['/cluster/a/scoped', '']],
+    ['the platform beside one, which other verifiers take', ['/cluster/a', ''], ['a'], ['/cluster/a', '']],
     ['the platform alone', [''], ['a', ''], ['']],
   ])('of %s', (_, list, enforcing, expected) => {
     expect(of(list, enforcing)).toEqual(expected);

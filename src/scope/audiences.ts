@@ -47,19 +47,20 @@ export interface ScopedAudienceRequest {
 }
 
 /**
- * The audiences of a narrow token in place of those of a wide one, where every cluster that it names enforces scopes itself; else they
- * stay. All or none: without the header `crit`, one that does not would give a narrow token every right of its user.
+ * The audiences of a narrow token in place of those of a wide one, where each of them is a cluster that enforces scopes itself; else they
+ * stay. All or none: without the header `crit`, a verifier that knows no scopes would give a narrow token every right of its user. The
+ * issuer is such an audience too.
  */
 export function scopedAudiences(
   audiences: readonly string[],
   { issuer, enforces }: ScopedAudienceRequest,
 ): readonly string[] {
   const prefix = `${issuer}/cluster/`;
-  const named = audiences.filter((audience) => audience !== issuer);
   const isEnforced = (audience: string) =>
     audience.startsWith(prefix) && enforces(audience.slice(prefix.length));
-  if (named.length === 0 || !named.every(isEnforced)) return audiences;
-  return audiences.map((audience) => (audience === issuer ? audience : audience + scopedAudienceSuffix));
+  return audiences.every(isEnforced)
+    ? audiences.map((audience) => audience + scopedAudienceSuffix)
+    : audiences;
 }
 
 /** Whether such a token names this cluster among them, as far as this scope goes. */

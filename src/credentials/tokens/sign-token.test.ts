@@ -57,7 +57,11 @@ describe('signToken', () => {
         'management.platform.sh': { ...claims['management.platform.sh'], scopes },
       });
     expect(narrow(`${issuer}/cluster/edge/scoped`)).toBe(false);
-    expect(narrow(`${issuer}/cluster/edge/scoped`, issuer)).toBe(false);
+    expect(narrow(`${issuer}/cluster/edge/scoped`, `${issuer}/cluster/far/scoped`)).toBe(false);
+    // A verifier without a look at scopes may take the base URL alone.
+    expect(narrow(`${issuer}/cluster/edge/scoped`, issuer)).toBe(true);
+    expect(narrow(`${issuer}/cluster/edge/scoped`, `${issuer}/cluster/far`)).toBe(true);
+    expect(narrow()).toBe(true);
     expect(narrow(`${issuer}/cluster/scoped`)).toBe(true);
     expect(narrow(`${issuer}/project/cluster/virtualcluster/scoped`)).toBe(true);
     expect(narrow('https://other.example.com/cluster/edge/scoped')).toBe(true);

@@ -28,9 +28,15 @@ export function signToken(claims: TokenClaims, { kid, privateKey }: TokenSigner)
 export const hasCriticalScopes = (claims: TokenClaims): boolean =>
   isNarrow(claims[group].scopes) && !areScoped(claims.aud, claims.iss);
 
-/** Whether a token with these audiences is for API servers that enforce scopes, and is taken by no other. */
+/**
+ * Whether only API servers that enforce scopes take a token with these audiences. One other audience is enough for a verifier that knows
+ * no scopes, and without any some do not check.
+ */
 export const areScoped = (audiences: readonly string[], issuer: string): boolean =>
-  audiences.some((audience) => audience.startsWith(issuer) && scopedPath.test(audience.slice(issuer.length)));
+  audiences.length > 0 &&
+  audiences.every(
+    (audience) => audience.startsWith(issuer) && scopedPath.test(audience.slice(issuer.length)),
+  );
 
 /** A cluster may have the name of the suffix. */
 const scopedPath = new RegExp(`^/cluster/[^/]+${scopedAudienceSuffix}$`);
