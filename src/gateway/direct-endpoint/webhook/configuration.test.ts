@@ -37,6 +37,13 @@ it('takes narrow tokens by their own audience alone, and gives each user its tok
   expect(JSON.stringify(webhookConfiguration(options).authentication)).not.toContain('certificateAuthority');
 });
 
+it('reads narrow as the operator does, which leaves crit out of a token with an empty list', () => {
+  const { authentication } = webhookConfiguration(options);
+  expect(JSON.stringify(authentication)).toContain(
+    "scope.all(list, list in ['clusters', 'roles'] || scope[list] == [])",
+  );
+});
+
 it('refuses where the webhook fails, asks about tokens alone, and asks before RBAC may allow', () => {
   const { authorization } = webhookConfiguration(options);
   expect(authorization).toMatchObject({

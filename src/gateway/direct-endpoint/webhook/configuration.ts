@@ -35,7 +35,8 @@ const files = {
 
 function authentication({ issuer, cluster, platformCA }: WebhookConfigurationOptions): object {
   const { whole, scoped } = clusterAudiences(issuer, cluster);
-  const isWhole = `claims['${group}'].scopes.all(scope, scope.all(list, list in ['clusters', 'roles']))`;
+  // As `isNarrow` reads them: a token that it takes for a wide one has no audience of its own here.
+  const isWhole = `claims['${group}'].scopes.all(scope, scope.all(list, list in ['clusters', 'roles'] || scope[list] == []))`;
   return {
     apiVersion: configType,
     kind: 'AuthenticationConfiguration',
