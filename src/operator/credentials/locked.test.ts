@@ -44,7 +44,9 @@ const decide = (record: CredentialRecord, locks: Locks, now = created + 1_000, p
     lookup: (name) => (name === 'above' ? parent : undefined),
     credentialByUID: () => undefined,
     isPublished: (signingKeyID) => published.includes(signingKeyID ?? 'none'),
+    issuer: 'https://latchkey.example.com',
     audiences: () => ['https://latchkey.example.com/clusters'],
+    unenforcedAudiences: () => ['https://latchkey.example.com/clusters'],
     ...{ trustedSince: 0, isUnguarded: false, hasRoom: () => true },
     limits: { activityInterval: 0, expiredRetention: hour, rotationOverlap: 600_000, maxTTL: 86_400 },
   });

@@ -55,6 +55,8 @@ function decide(record: CredentialRecord, data: Readonly<Record<string, string>>
     ...shared,
     isPublished: () => true,
     audiences: () => undefined,
+    unenforcedAudiences: () => undefined,
+    issuer: 'https://latchkey.example.com',
     limits: { ...limits, rotationOverlap: 600_000, maxTTL: 7_776_000 },
   });
 }

@@ -9,6 +9,10 @@ export interface IssuedInput extends DecisionInput {
   readonly isPublished: (signingKeyID: string | undefined) => boolean;
   /** The `aud` of a token that is issued below these keys. Of a certificate nothing. */
   readonly audiences: (ancestors: readonly CredentialRecord[]) => readonly string[] | undefined;
+  /** The same as releases issued it that knew no API servers which enforce scopes. */
+  readonly unenforcedAudiences: (ancestors: readonly CredentialRecord[]) => readonly string[] | undefined;
+  /** The `iss` of a token. */
+  readonly issuer: string;
   /** Why the present credential must be replaced, besides what holds for all kinds. */
   readonly replaceReason?: Reason;
   readonly limits: IssuedLimits;

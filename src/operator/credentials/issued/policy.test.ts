@@ -68,7 +68,9 @@ function inputOf(
     lookup: (name) => keys.find((key) => key.name === name),
     credentialByUID: (uid) => keys.find((key) => key.uid === uid),
     isPublished: (signingKeyID) => published.includes(signingKeyID ?? 'none'),
+    issuer: 'https://latchkey.example.com',
     audiences: () => ['https://latchkey.example.com/clusters'],
+    unenforcedAudiences: () => ['https://latchkey.example.com/clusters'],
     ownSecrets: [],
     now,
     trustedSince: 0,
@@ -189,6 +191,18 @@ describe('the policy for a token that was issued', () => {
       'a narrow one for a cluster with that name',
       { rules: [{ cluster: 'scoped' }] },
       { audiences: ['https://latchkey.example.com/cluster/scoped'] },
+      2,
+    ],
+    [
+      'a narrow one that the platform takes too',
+      { rules: [{ cluster: 'web' }] },
+      { audiences: ['https://latchkey.example.com/cluster/web/scoped', 'https://latchkey.example.com'] },
+      2,
+    ],
+    [
+      'a narrow one for a cluster of another base URL',
+      { rules: [{ cluster: 'web' }] },
+      { audiences: ['https://latchkey.example.com/cluster/cluster/web/scoped'] },
       2,
     ],
     ['one for a cluster', { clusters: [{ cluster: 'web' }] }, {}, 1],
@@ -400,6 +414,20 @@ describe('the policy for a token with a parent', () => {
     const { desired } = settled(issuedToken({ spec }, keys), { keys: [{ ...parent, disabled: true }] });
     expect(desired.ready).toMatchObject({ status: 'False', reason: 'AccessKeyNotLive' });
     expect(desired.credential).toBeUndefined();
+  });
+
+  it('does not take a narrow token of an earlier release for one of a cluster that enforces scopes by now', () => {
+    const narrow = { ...spec, scope: { rules: [{ cluster: 'web' }] } };
+    const record = issuedToken({ spec: narrow }, keys);
+    const enforcing = {
+      audiences: () => ['https://latchkey.example.com/cluster/web/scoped'],
+      unenforcedAudiences: () => ['https://latchkey.example.com/cluster/web'],
+    };
+    const blocked = { ...inputOf(record, { keys: [{ ...parent, disabled: true }] }), ...enforcing };
+    const { confirmation } = stepOf(decideIssued(blocked), 'commit').desired;
+    expect(confirmation.audiences).toEqual(['https://latchkey.example.com/cluster/web']);
+    const freed = { ...inputOf({ ...record, status: confirmation }, { keys }), ...enforcing };
+    expect(decideIssued(freed)).toMatchObject({ step: 'issue', cause: 'Issued' });
   });
 
   it('has the Secret of a token say that its parent does not work', () => {

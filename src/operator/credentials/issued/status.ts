@@ -105,12 +105,13 @@ function readyOf(record: CredentialRecord, lineage: GrantedLineage): DesiredStat
 
 /** Fields of a credential for people, which one of an earlier release has not or has in another place. */
 function described(
-  { record, audiences: audiencesOf }: IssuedInput,
+  { record, unenforcedAudiences }: IssuedInput,
   lineage: GrantedLineage,
 ): Partial<Confirmation> {
   const { credentialHash } = record.status;
   const present = isEarlier(record.status) ? undefined : record.status.audiences;
-  const audiences = present ?? audiencesOf(lineage.ancestors);
+  // Read as scoped, a narrow token without `crit` would never be replaced.
+  const audiences = present ?? unenforcedAudiences(lineage.ancestors);
   const signingKeyID = signingKeyOf(record);
   return {
     ...subjectOf(record, lineage.kind === 'live' ? lineage.identity : undefined),

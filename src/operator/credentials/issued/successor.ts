@@ -1,8 +1,7 @@
-import { scopedAudienceSuffix } from '../../../api/names.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import { chainHolds } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
+import { areScoped, isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
@@ -68,17 +67,14 @@ function renewal({ status }: CredentialRecord, now: number, { end = 0 }: Credent
 const replacement = (cause: Reason): Successor => ({ cause, keepPrevious: false, sameLife: true });
 
 /** A narrow token of an earlier release, which verifiers that know no scopes would take for a wide one. */
-function isUnmarked(record: CredentialRecord, ancestors: readonly CredentialRecord[]): boolean {
+function isUnmarked({ record, issuer }: IssuedInput, ancestors: readonly CredentialRecord[]): boolean {
   const { kind, kubeConfig, status } = record;
   if (status.criticalScopes === true || kubeConfig?.clientCert === true) return false;
   // A kubeconfig is good for its instance alone.
   if (kind === 'VirtualClusterInstanceKubeConfig') return true;
-  if (status.audiences?.some((audience) => scopedAudience.test(audience)) === true) return false;
+  if (areScoped(status.audiences ?? [], issuer)) return false;
   return isNarrow([record, ...ancestors].map(effectiveScope));
 }
-
-/** API servers that enforce scopes take it by this one, and no others do. */
-const scopedAudience = new RegExp(`/cluster/[^/]+${scopedAudienceSuffix}$`);
 
 function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successor | undefined {
   const { record, isPublished } = input;
@@ -88,8 +84,7 @@ function replacementCause(input: IssuedInput, lineage: GrantedLineage): Successo
   if (!chainHolds(record, ancestors)) return replacement(reasons.chainChanged);
   if (lineage.kind === 'live' && hasNewGroups(record, lineage.identity))
     return replacement(reasons.groupsAdded);
-  if (status.credentialHash === undefined || isUnmarked(record, ancestors))
-    return replacement(reasons.issued);
+  if (status.credentialHash === undefined || isUnmarked(input, ancestors)) return replacement(reasons.issued);
   if (!isPublished(signingKeyOf(record))) return replacement(reasons.signingKeyRevoked);
   if (record.secretRef === undefined) return record.holdsCredential ? undefined : replacement(reasons.issued);
   return isIntact(record, input.secret) ? undefined : replacement(reasons.secretReplaced);

@@ -89,11 +89,12 @@ export class KubeConfigController {
     const target = instance && clients.known(instance.uid);
     const isCertificate = record.kubeConfig?.clientCert === true;
     const place = gateway();
+    const audiences = () => (isCertificate ? undefined : [place.issuer]);
     return {
       ...decisionInput(record, this.#options),
       isPublished: (signingKeyID) =>
         isCertificate || (signingKeyID !== undefined && !ring.isRevoked(signingKeyID)),
-      audiences: () => (isCertificate ? undefined : [place.issuer]),
+      ...{ audiences, unenforcedAudiences: audiences, issuer: place.issuer },
       ...defined({ instance, targetCA: target?.ca }),
       limits,
       gateway: place,

@@ -97,6 +97,8 @@ function inputOf(record: CredentialRecord, surroundings: Surroundings = {}): Kub
     lookup: (name) => keys.find((key) => key.name === name),
     isPublished: () => true,
     audiences: () => undefined,
+    unenforcedAudiences: () => undefined,
+    issuer,
     ownSecrets: [],
     now,
     trustedSince: 0,

@@ -28,7 +28,7 @@ export class TokenController {
 
   constructor(options: TokenControllerOptions) {
     this.#options = options;
-    const { ring, limits } = options;
+    const { ring, limits, issuer } = options;
     this.#reconciler = new CredentialReconciler({
       ...options,
       kind: 'DirectClusterEndpointToken',
@@ -36,6 +36,8 @@ export class TokenController {
         ...decisionInput(record, options),
         isPublished: (signingKeyID) => signingKeyID !== undefined && !ring.isRevoked(signingKeyID),
         audiences: (ancestors) => audiencesOfToken(record, ancestors, options),
+        unenforcedAudiences: (ancestors) => audiencesOfToken(record, ancestors, { issuer, enforces: none }),
+        issuer,
         limits,
       }),
       decide: decideIssued,
@@ -67,6 +69,8 @@ export class TokenController {
     return confirm(this.#options, input, { record, issue, issued });
   }
 }
+
+const none = () => false;
 
 const tooLarge = {
   reason: reasons.tokenTooLarge,
