@@ -1,5 +1,5 @@
 import { allGatewaySettings } from './gateway.ts';
-import { duration, httpsURL, listenAddress, setting, text, type ValuesOf } from './types.ts';
+import { duration, httpsOrigin, listenAddress, setting, text, type ValuesOf } from './types.ts';
 
 /** Settings of the direct endpoint alone; it has those of the gateway too. Durations are milliseconds in the program. */
 export const directEndpointSettingDefinitions = {
@@ -44,10 +44,10 @@ export const directEndpointSettingDefinitions = {
   }),
   webhookURL: setting({
     name: 'LATCHKEY_ENDPOINT_WEBHOOK_URL',
-    type: httpsURL,
+    type: httpsOrigin,
     default: 'https://127.0.0.1:8445',
     documentation:
-      'Where the API server reaches the webhook, for `direct-endpoint print-config`. The certificate of the direct endpoint must name this host.',
+      'Where the API server reaches the webhook, for `direct-endpoint print-config`. The certificate of the direct endpoint must name this host. By default an API server looks for it on its own machine.',
   }),
   webhookFolder: setting({
     name: 'LATCHKEY_ENDPOINT_WEBHOOK_FOLDER',

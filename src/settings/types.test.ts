@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cidrs, duration, httpsURL, integer, listenAddress, seconds, text } from './types.ts';
+import { cidrs, duration, httpsOrigin, httpsURL, integer, listenAddress, seconds, text } from './types.ts';
 
 describe('httpsURL', () => {
   it.each([
@@ -26,6 +26,20 @@ describe('httpsURL', () => {
     [`https://a.example/${'x'.repeat(250)}`, 'must have at most 255 characters'],
   ])('refuses %s', (value, problem) => {
     expect(httpsURL.parse(value)).toEqual({ problem });
+  });
+});
+
+describe('httpsOrigin', () => {
+  it.each(['https://a.example', 'https://10.96.0.77:8445', 'https://[::1]:8445'])('takes %s', (value) => {
+    expect(httpsOrigin.parse(value)).toEqual({ value });
+  });
+
+  it.each([
+    ['https://a.example:8445/x', 'must not have a path: write https://a.example:8445'],
+    ['https://a.example/', 'must not end with a slash: remove it'],
+    ['none', 'is no URL: write https://<host>[:<port>][/<path>]'],
+  ])('refuses %s', (value, problem) => {
+    expect(httpsOrigin.parse(value)).toEqual({ problem });
   });
 });
 

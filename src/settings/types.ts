@@ -48,16 +48,21 @@ export const httpsURL: SettingType<string> = {
   },
 };
 
-/** An origin as browsers send it: an https URL without a path. `none` for none. */
-export const originOrNone: SettingType<string | undefined> = {
-  description: '`none`, or https URL without path',
+/** For an address whose paths are ours. */
+export const httpsOrigin: SettingType<string> = {
+  description: 'https URL without path',
   parse: (text) => {
-    if (text === 'none') return { value: undefined };
     const problem = urlProblem(text);
     if (problem !== undefined) return { problem };
     const { origin } = new URL(text);
     return text === origin ? { value: text } : { problem: `must not have a path: write ${origin}` };
   },
+};
+
+/** An origin as browsers send it. `none` for none. */
+export const originOrNone: SettingType<string | undefined> = {
+  description: `\`none\`, or ${httpsOrigin.description}`,
+  parse: (text) => (text === 'none' ? { value: undefined } : httpsOrigin.parse(text)),
 };
 
 function urlProblem(text: string): string | undefined {
