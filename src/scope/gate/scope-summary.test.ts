@@ -48,6 +48,16 @@ describe('scopeSummary', () => {
     expect(said(undefined, { accessKey: 'root' }, ['https://latchkey.example.com'])).toBe('(as root)');
   });
 
+  it.each([
+    ['/cluster/a/scoped', 'a'],
+    ['/cluster/scoped', 'scoped'],
+    ['/cluster/scoped/scoped', 'scoped'],
+    ['/cluster/cluster/scoped', 'cluster'],
+  ])('says the same of a narrow one for a cluster that enforces scopes: %s', (audience, expected) => {
+    const audiences = [`https://latchkey.example.com${audience}`];
+    expect(said(undefined, { accessKey: 'root' }, audiences)).toBe(expected);
+  });
+
   it('stays within the length of the field, and says how many are left out', () => {
     const clusters = Array.from({ length: 128 }, (_, index) => ({ cluster: `${'c'.repeat(250)}${index}` }));
     expect(said({ clusters })).toBe(`${'c'.repeat(41)}..., +127`);

@@ -1,4 +1,5 @@
 import { asText, type JsonObject } from '../../api/json.ts';
+import { scopedAudienceSuffix } from '../../api/names.ts';
 import { effectiveScope, entriesOf } from '../effective-scope.ts';
 import type { ScopedCredential } from '../missing-targets.ts';
 import { isObjectName } from '../request-path.ts';
@@ -18,10 +19,13 @@ const maxNamesLength = 44;
 export function scopeSummary(credential: SummarisedCredential, audiences: readonly string[] = []): string {
   const scope = effectiveScope(credential);
   if (scope !== undefined) return joined(namesIn(scope)) || '(nothing)';
-  const clusters = audiences.flatMap((audience) => /\/cluster\/([^/]+)$/.exec(audience)?.[1] ?? []);
+  const clusters = audiences.flatMap((audience) => clusterAudience.exec(audience)?.[1] ?? []);
   if (clusters.length > 0) return joined(clusters);
   return credential.accessKey === undefined ? '(everything)' : `(as ${shortened(credential.accessKey)})`;
 }
+
+/** A cluster may have the name of the suffix. */
+const clusterAudience = new RegExp(`/cluster/([^/]+)(?:${scopedAudienceSuffix})?$`);
 
 const namesIn = (scope: JsonObject): readonly string[] =>
   Object.entries(readers).flatMap(([list, read]) => entriesOf(scope, list).flatMap(read));
