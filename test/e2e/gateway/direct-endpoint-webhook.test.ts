@@ -158,7 +158,8 @@ describe('an API server that asks the webhook', () => {
         message: expect.stringContaining('ERR_WEBHOOK_CREDENTIAL'),
       });
     }
-    expect(Math.min(...times)).toBeLessThan(1_000);
+    // One of them may fall into a pause of the machine.
+    expect(times.toSorted((one, other) => one - other).at(-2)).toBeLessThan(1_000);
   });
 
   it('asks nothing about ordinary users', async () => {
@@ -222,7 +223,8 @@ describe('without the webhook', () => {
   it('tokens open nothing while it is away, and others go on', async () => {
     const { token: text } = await token();
     await endpoint.end();
-    expect((await ask(text, configMaps)).status).toBeGreaterThanOrEqual(403);
+    // 404 would come from behind the authorization.
+    expect([403, 500]).toContain((await ask(text, configMaps)).status);
     const { exitCode } = await plane.kubectl(['get', 'configmaps', '-n', 'default']);
     expect(exitCode).toBe(0);
     endpoint = await asking.startEndpoint();

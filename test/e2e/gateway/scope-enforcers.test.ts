@@ -147,9 +147,17 @@ async function outcomeOf(base: string, bearer: string, method: string, path: str
   const dry = method === 'DELETE' && !path.includes('?') ? '?dryRun=All' : '';
   const { status, text } = await send(base, bearer, method, path + dry);
   if (status === 500) return outcomeOfError(text);
+  if (isUnjudged(status, text)) return `error: ${status} ${text}`;
   if (status === 400 && text.includes('ERR_REQUEST_MALFORMED')) return 'unreadable';
   return status === 401 || status === 403 ? outcomeOfRefusal(status, text) : 'pass';
 }
+
+/**
+ * Under load, or without the target, no one has looked at the scope. An object that is not there is found missing by the API server, whose
+ * Status has no code of ours.
+ */
+const isUnjudged = (status: number, text: string): boolean =>
+  [429, 502, 503, 504].includes(status) || (status === 404 && text.includes('ERR_'));
 
 function outcomeOfRefusal(status: 401 | 403, text: string): string {
   if (text.includes(notKnown)) return `error: ${text}`;
