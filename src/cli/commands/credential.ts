@@ -1,6 +1,7 @@
 import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
 import { cachePlace, sourceVersion } from '../credential/cache.ts';
 import { directSource, directTTL, parentOf } from '../credential/direct-source.ts';
+import { exchangedKey } from '../credential/exchanged-key.ts';
 import { execCredential } from '../credential/exec-credential.ts';
 import { fileOf, sourceOf } from '../credential/fast-path.ts';
 import { currentCredential, type Source } from '../credential/renewal.ts';
@@ -103,16 +104,18 @@ interface Wanted {
 
 function sourceFor(wanted: Wanted, find: () => string | undefined, context: Context): Source {
   const { platform, version, ttl, trust, direct } = wanted;
-  const exchanged = trust === undefined ? undefined : trustSource(platform, trust, context);
   const ownKey = (): string => find() ?? fail(noKey(platform.connection.baseURL));
   if (direct !== undefined) {
     const life = ttl === undefined ? directTTL : readTTL(ttl);
     // The gateway puts what an exchanged key makes below that key by itself.
     const parent = async () =>
-      exchanged === undefined ? await parentOf(platform, ownKey()) : { key: (await exchanged.obtain()).key };
-    return directSource({ platform, version, target: direct, ttl: life, parent }, context);
+      trust === undefined
+        ? await parentOf(platform, ownKey())
+        : { key: await exchangedKey(platform, trust, context) };
+    const isParentRenewed = trust !== undefined;
+    return directSource({ platform, version, target: direct, ttl: life, parent, isParentRenewed }, context);
   }
-  if (exchanged !== undefined) return exchanged;
+  if (trust !== undefined) return trustSource(platform, trust, context);
   const key = ownKey();
   return ttl === undefined
     ? keySource(platform, key, version)

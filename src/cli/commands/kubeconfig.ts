@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../../api/json.ts';
-import { trustSource } from '../credential/sources.ts';
+import { exchangedKey } from '../credential/exchanged-key.ts';
 import { type Connection, Platform } from '../gateway/platform.ts';
 import { toYAML } from '../output/yaml.ts';
 import { connect, connectionOptions, readPlace } from '../session/connection.ts';
@@ -92,7 +92,7 @@ async function directEndpointOf(target: Target, invocation: Invocation, context:
   if (trust === undefined) return await findDirectEndpoint(target, connect(invocation, context));
   const { session: _, ...place } = readPlace(invocation, context);
   const platform = new Platform(place, context);
-  const { key } = await trustSource(platform, trust, context).obtain();
+  const key = await exchangedKey(platform, trust, context);
   return await findDirectEndpoint(target, platform, key);
 }
 

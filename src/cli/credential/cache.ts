@@ -30,6 +30,8 @@ export interface Cached {
   readonly checked: number;
   /** A renewal failed: not before then is the next one tried, while this one lives. */
   readonly retryAt?: number;
+  /** The last new one was refused where it is to be used: until then none other is made, whatever becomes of this one. */
+  readonly refusal?: { readonly until: number; readonly problem: string };
 }
 
 type Surroundings = Parameters<typeof cacheFolder>[0];

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type Answers,
@@ -7,6 +9,7 @@ import {
   selfOf,
   statusOf,
 } from '../../../test/builders/command-line.ts';
+import type { SentRequest } from '../shared/context.ts';
 import { Failure } from '../shared/failure.ts';
 import { answerFromCache } from './fast-path.ts';
 
@@ -32,10 +35,17 @@ const info = JSON.stringify({
 class World {
   now = start;
   tokens: string[] = [];
+  deleted: string[] = [];
   refused = new Set<string>();
+  exchanged = new Set<string>();
+  exchangedUntil = 0;
   /** Questions that the endpoint answers with 401 for each new token. */
   lag = 0;
   isEndpointAway = false;
+  isOperatorSlow = false;
+  /** Tokens that an endpoint without news of the platform does not know. */
+  isEndpointOld = (_token: string) => false;
+  refusal = statusOf(401, 'the credential is not accepted');
   isKeyDead = false;
   asked = 0;
 
@@ -46,18 +56,40 @@ class World {
       const token = `token.${this.tokens.length}.x`;
       this.tokens.push(token);
       this.asked = 0;
-      const expirationTimestamp = new Date(this.now + ttl * 1_000).toISOString().replace('.000', '');
-      return { metadata: { name: 'made' }, spec: { ttl }, status: { token, expirationTimestamp } };
+      const isBelowExchanged = request.headers['authorization'] === 'Bearer exchanged';
+      const end = Math.min(
+        this.now + ttl * 1_000,
+        isBelowExchanged ? this.exchangedUntil : Number.POSITIVE_INFINITY,
+      );
+      const expirationTimestamp = new Date(end).toISOString().replace('.000', '');
+      const metadata = { name: `made-${this.tokens.length - 1}` };
+      if (this.isOperatorSlow) return { metadata, spec: { ttl } };
+      return { metadata, spec: { ttl }, status: { token, expirationTimestamp } };
     },
-    'POST /oauth/token': { access_token: 'exchanged', expires_in: 900 },
+    'DELETE /directclusterendpointtokens/made-0': () => this.#delete('made-0'),
+    'DELETE /directclusterendpointtokens/made-1': () => this.#delete('made-1'),
+    'POST /oauth/token': (request) => {
+      const token = new URLSearchParams(request.body).get('subject_token') ?? '';
+      if (this.exchanged.has(token))
+        return { error: 'invalid_request', error_description: 'this token was exchanged before' };
+      this.exchanged.add(token);
+      this.exchangedUntil = this.now + 900_000;
+      return { access_token: 'exchanged', expires_in: 900 };
+    },
+    'GET /clusters/edge': { spec: { directEndpoint: { host: 'edge.example.com' } } },
     'GET /kubernetes/cluster/edge/version': (request) => {
       if (this.isEndpointAway) throw new Failure('unavailable', 'away', 'Try again.');
       const token = request.headers['authorization']?.replace('Bearer ', '') ?? '';
       this.asked += 1;
-      if (this.asked <= this.lag || this.refused.has(token)) return statusOf(401, 'unknown');
+      if (this.asked <= this.lag || this.refused.has(token) || this.isEndpointOld(token)) return this.refusal;
       return { gitVersion: 'v1.36.0' };
     },
   };
+
+  #delete(name: string): object {
+    this.deleted.push(name);
+    return { kind: 'DirectClusterEndpointToken', metadata: { name } };
+  }
 }
 
 let world: World;
@@ -107,11 +139,9 @@ describe('latchkey credential --direct', () => {
     expect(sentTo(server)).toHaveLength(4);
   });
 
-  it('gives a token that the endpoint does not come to know, and one of an endpoint that is away', async () => {
-    world.lag = Number.POSITIVE_INFINITY;
-    expect((await ask()).token).toBe('token.0.x');
+  it('gives the token of an endpoint that is away', async () => {
     world.isEndpointAway = true;
-    expect((await ask(`${line} --child-ttl 2h`)).token).toBe('token.1.x');
+    expect((await ask()).token).toBe('token.0.x');
   });
 
   it('answers from its cache, and renews when a fifth of the life is left', async () => {
@@ -178,5 +208,130 @@ describe('latchkey credential --direct', () => {
   ])('refuses %s', async (target, problem) => {
     const { code, stderr } = await ask(line.replace('cluster/edge', target));
     expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  });
+});
+
+describe('a token that the endpoint does not accept', () => {
+  const refused = {
+    ...{ code: 6, stdout: '' },
+    stderr: expect.stringContaining('the endpoint does not accept it: the credential is not accepted'),
+  };
+
+  it('is deleted, and no other is made until some time has gone by', async () => {
+    world.lag = Number.POSITIVE_INFINITY;
+    expect(await ask()).toMatchObject(refused);
+    expect(world.deleted).toEqual(['made-0']);
+    for (let call = 0; call < 3; call += 1) expect(await ask()).toMatchObject(refused);
+    expect(world.tokens).toHaveLength(1);
+    world.lag = 0;
+    world.now += minute;
+    expect((await ask()).token).toBe('token.1.x');
+  });
+
+  it('takes the place of none that works: an endpoint without news of the platform knows the present one', async () => {
+    const { token } = await ask();
+    world.isEndpointOld = (other) => other !== token;
+    world.now += 49 * minute;
+    for (let call = 0; call < 3; call += 1) expect((await ask()).token).toBe(token);
+    expect(world.deleted).toEqual(['made-1']);
+    expect(world.tokens).toHaveLength(2);
+  });
+
+  it('is made once for all calls of clients that it refuses for good', async () => {
+    const { token } = await ask(line, 7);
+    world.isEndpointOld = () => true;
+    for (let call = 0; call < 3; call += 1) expect(await ask(line, 7)).toMatchObject(refused);
+    expect(world.tokens).toHaveLength(2);
+    world.isEndpointOld = () => false;
+    expect((await ask(line, 7)).token).toBe(token);
+  });
+
+  it('counts for a login and not for the next one', async () => {
+    world.lag = Number.POSITIVE_INFINITY;
+    await ask();
+    world.lag = 0;
+    expect(
+      (await ask(line, 7, { LATCHKEY_ACCESS_KEY_FILE: person.write('b.key', aKey), LATCHKEY_ACCESS_KEY: '' }))
+        .token,
+    ).toBe('token.1.x');
+  });
+
+  it('is one with 403 where an API server asks the webhook', async () => {
+    world.refusal = statusOf(403, 'forbidden: the token is not good any more (ERR_WEBHOOK_CREDENTIAL)');
+    world.lag = 2;
+    const { token } = await ask(line, 7);
+    expect(token).toBe('token.0.x');
+    world.refused.add(token);
+    expect((await ask(line, 7)).token).toBe('token.1.x');
+  });
+
+  it('is none with 403 for another reason', async () => {
+    world.refusal = statusOf(403, 'forbidden');
+    world.lag = Number.POSITIVE_INFINITY;
+    expect((await ask()).token).toBe('token.0.x');
+    expect((await ask(line, 7)).token).toBe('token.0.x');
+    expect((await ask(line, 7)).token).toBe('token.0.x');
+  });
+
+  it('is replaced where the endpoint cannot be asked: the client comes back because of a 401', async () => {
+    const noCluster = { KUBERNETES_EXEC_INFO: JSON.stringify({ spec: {} }) };
+    expect((await ask(line, 7, noCluster)).token).toBe('token.0.x');
+    expect((await ask(line, 7, noCluster)).token).toBe('token.1.x');
+    for (let call = 0; call < 3; call += 1) expect((await ask(line, 7, noCluster)).token).toBe('token.1.x');
+    world.now += minute;
+    expect((await ask(line, 7, noCluster)).token).toBe('token.2.x');
+  });
+
+  it('and one that the operator has not signed in time is deleted', async () => {
+    world.isOperatorSlow = true;
+    expect(await ask()).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining('has not made the token yet'),
+    });
+    expect(world.deleted).toEqual(['made-0']);
+  });
+});
+
+describe('a pipeline whose token is exchanged once', () => {
+  const env = { LATCHKEY_ID_TOKEN: 'a.b.c', LATCHKEY_ACCESS_KEY: '' };
+  const options = (more = {}) => ({ answers: world.answers, now: () => world.now, env: { ...env, ...more } });
+  const place = `--base-url ${baseURL} --trust ci`;
+
+  it('writes a kubeconfig, and gets tokens for two targets and a key', async () => {
+    expect((await person.run(`kubeconfig cluster/edge --direct ${place}`, options())).code).toBe(0);
+    expect((await ask(`${line} --trust ci`, 9, env)).token).toBe('token.0.x');
+    expect((await ask(`${line.replace('edge', 'other')} --trust ci`, 10, env)).token).toBe('token.1.x');
+    expect((await ask(`credential ${place}`, 11, env)).token).toBe('exchanged');
+  });
+
+  it('exchanges it before it takes the lock of the token: both together take longer than a lock lives', async () => {
+    const locks: string[][] = [];
+    const { 'POST /oauth/token': exchange, ...others } = world.answers;
+    const answers = {
+      ...others,
+      'POST /oauth/token': (request: SentRequest) => {
+        const names = readdirSync(path.join(person.home, '.cache/latchkey'));
+        locks.push(names.filter((name) => name.endsWith('.lock')));
+        return (exchange as (request: SentRequest) => object)(request);
+      },
+    };
+    expect((await person.run(`${line} --trust ci`, { ...options(), answers })).code).toBe(0);
+    expect(locks).toEqual([[expect.any(String)]]);
+  });
+
+  it('makes one exchange for many processes', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => ask(`${line} --trust ci`, undefined, env)));
+    expect(all.map(({ token }) => token)).toEqual(Array(8).fill('token.0.x'));
+  });
+
+  it('uses its token until the end, though no other exchange comes about', async () => {
+    await ask(`${line} --trust ci`, 9, env);
+    world.now += 13 * minute;
+    expect(await ask(`${line} --trust ci`, 10, env)).toMatchObject({ code: 0, token: 'token.1.x' });
+    world.now += 2 * minute;
+    expect(await ask(`${line} --trust ci`, 11, env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('exchanged before'),
+    });
   });
 });

@@ -3,11 +3,11 @@ import { parseInstant } from '../../api/instant.ts';
 import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
 import { apiVersion } from '../../api/names.ts';
 import type { Platform } from '../gateway/platform.ts';
-import type { Context } from '../shared/context.ts';
-import { Failure } from '../shared/failure.ts';
+import type { Answer, Context } from '../shared/context.ts';
+import { Failure, printable } from '../shared/failure.ts';
 import { scopeOfTarget } from '../targets/direct-endpoint.ts';
 import { readTarget } from '../targets/targets.ts';
-import type { Obtained, Source } from './renewal.ts';
+import { NewRefused, type Obtained, refusedRetryMs, type Source } from './renewal.ts';
 import { childNamePrefix, timeoutMs } from './sources.ts';
 
 /** As long as a direct endpoint goes on in an outage of the platform by default: nothing renews a token meanwhile. */
@@ -26,42 +26,70 @@ interface DirectSource {
   readonly target: string;
   readonly ttl: number;
   readonly parent: () => Promise<Parent>;
+  /** The parent comes of a renewal with a lock of its own. */
+  readonly isParentRenewed: boolean;
 }
+
+const plural = 'directclusterendpointtokens';
 
 /** A short-lived token for one cluster or space, which its direct endpoint accepts. Throws a Failure for another target. */
 export function directSource(
-  { platform, version, target, ttl, parent }: DirectSource,
+  { platform, version, target, ttl, parent, isParentRenewed }: DirectSource,
   context: Context,
 ): Source {
   const scope = scopeOfTarget(readTarget(target));
+  let prepared: Parent | undefined;
+  const prepare = async () => {
+    prepared = await parent();
+  };
   return {
     version,
     isRenewable: true,
-    isAccepted: async (token) => (await statusAt(context, token, checkMs)) !== 401,
+    prepare: isParentRenewed ? prepare : undefined,
+    isAccepted: async (token) => {
+      const answer = await answerAt(context, token, checkMs);
+      return answer === undefined ? undefined : problemIn(answer) === undefined;
+    },
     obtain: async () => {
-      const { key, name } = await parent();
+      const { key, name } = prepared ?? (await parent());
       const body = {
         apiVersion,
         kind: 'DirectClusterEndpointToken',
         metadata: { generateName: `${childNamePrefix(name ?? 'exchanged')}-direct-` },
         spec: defined({ accessKey: name, ttl, scope }),
       };
-      const made = await platform.own('directclusterendpointtokens', {
-        method: 'POST',
-        body,
-        key,
-        timeoutMs,
-      });
-      const token = readToken(made);
-      await untilAccepted(context, token.key);
-      return token;
+      const made = await platform.own(plural, { method: 'POST', body, key, timeoutMs });
+      try {
+        return await readyToken(made, context);
+      } catch (error) {
+        await remove(platform, made, key);
+        throw error;
+      }
     },
   };
 }
 
+async function readyToken(made: object, context: Context): Promise<Obtained> {
+  const token = readToken(made);
+  const problem = await untilAccepted(context, token.key);
+  if (problem !== undefined) throw new NewRefused(problem, refusedRetryMs);
+  return token;
+}
+
+/** No one uses it, and it would count among the tokens that a user may have. Where that fails, it ends by itself. */
+async function remove(platform: Platform, made: object, key: string): Promise<void> {
+  const name = asText(asObject((made as { readonly metadata?: unknown }).metadata)['name']);
+  if (name === undefined) return;
+  try {
+    await platform.own(`${plural}/${name}`, { method: 'DELETE', key, timeoutMs: removeMs });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+}
+
 /** An access key of a person, by its name: below it the token ends with the key. */
 export async function parentOf(platform: Platform, key: string): Promise<Parent> {
-  const self = asObject((await platform.self({ key, timeoutMs }))['status']);
+  const self = asObject((await platform.self({ key, timeoutMs: checkMs }))['status']);
   const name = asText(self['accessKey']);
   if (name !== undefined) return { key, name };
   throw new Failure(
@@ -84,37 +112,53 @@ function readToken(made: object): Obtained {
 
 const checkMs = 3_000;
 /** The lock of a renewal has no more to spare beside the questions to the gateway. */
-const acceptedMs = 800;
+const acceptedMs = 1_500;
+const removeMs = 1_200;
+/** So that the last question is one, and not over before an answer can come. */
+const minAnswerMs = 250;
 /** One process at a time asks, so these need no jitter. */
-const pausesMs = [25, 50, 100, 200, 400];
+const pausesMs = [25, 50, 100, 200, 300, 300, 300, 300];
 
 /**
- * The endpoint learns of a token by a stream, and a client does not ask twice: without this, its first request could come before. An
- * endpoint that does not answer is left to the client, which explains it better.
+ * The endpoint learns of a token by a stream, and a client does not ask twice: without this, its first request could come before. Tells
+ * why the endpoint refuses the token. One that does not answer is left to the client, which explains it better.
  */
-async function untilAccepted(context: Context, token: string): Promise<void> {
+async function untilAccepted(context: Context, token: string): Promise<string | undefined> {
   const end = performance.now() + acceptedMs;
+  let problem: string | undefined;
   for (const pause of pausesMs) {
-    const left = Math.ceil(end - performance.now());
-    if (left <= 0) return;
-    const status = await statusAt(context, token, left).catch(() => undefined);
-    if (status !== 401) return;
-    await sleep(Math.min(pause, Math.max(0, end - performance.now())));
+    const left = Math.max(minAnswerMs, Math.ceil(end - performance.now()));
+    const answer = await answerAt(context, token, left).catch(() => undefined);
+    // What it has said before counts, not that it falls silent.
+    if (answer === undefined) return problem;
+    problem = problemIn(answer);
+    if (problem === undefined || performance.now() + pause > end) return problem;
+    await sleep(pause);
   }
+  return problem;
 }
 
-/** The status with which the endpoint of the kubeconfig answers the token; undefined where a person asks, and there is no kubeconfig. */
-async function statusAt(context: Context, token: string, timeoutMs: number): Promise<number | undefined> {
+/** An API server asks the endpoint after it has taken the token, so its refusal is a 403. */
+const webhookRefusal = 'ERR_WEBHOOK_CREDENTIAL';
+
+/** Why the endpoint does not accept the token; undefined where it does, or refuses the request alone. */
+function problemIn({ status, text }: Answer): string | undefined {
+  const isRefused = status === 401 || (status === 403 && text.includes(webhookRefusal));
+  if (!isRefused) return undefined;
+  return printable(asText(asObject(parseJSON(text))['message']) ?? `it answers ${status}`);
+}
+
+/** How the endpoint of the kubeconfig answers the token; undefined where a person asks, and there is no kubeconfig. */
+async function answerAt(context: Context, token: string, timeoutMs: number): Promise<Answer | undefined> {
   const info = asObject(asObject(parseJSON(context.env['KUBERNETES_EXEC_INFO'] ?? ''))['spec']);
   const { server, ...cluster } = asObject(info['cluster']);
   const data = asText(cluster['certificate-authority-data']);
   if (typeof server !== 'string' || !server.startsWith('https://')) return undefined;
-  const { status } = await context.send({
+  return await context.send({
     method: 'GET',
     url: `${server}/version`,
     headers: { accept: 'application/json', 'user-agent': 'latchkey-cli', authorization: `Bearer ${token}` },
     ...(data === undefined ? {} : { ca: Buffer.from(data, 'base64').toString('utf8') }),
     ...{ timeoutMs, signal: context.signal },
   });
-  return status;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../api/json.ts';
 import type { Context } from '../shared/context.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, type FailureKind } from '../shared/failure.ts';
 import {
   type Cached,
   type CachePlace,
@@ -20,15 +20,34 @@ export interface Obtained {
   readonly end?: number;
 }
 
-/** A way to come by a credential. Both calls throw a Failure. */
+/** A new credential that is refused where it is to be used. Its source has deleted it again. */
+export class NewRefused extends Failure {
+  readonly problem: string;
+
+  constructor(problem: string, waitMs: number) {
+    super(
+      'unavailable',
+      `the endpoint does not accept it: ${problem}`,
+      `The endpoint may have lost the platform: tell who runs it, or leave \`--direct\` out. The next token is made in ${Math.ceil(waitMs / 1_000)} s.`,
+    );
+    this.problem = problem;
+  }
+}
+
+/** After a new credential that was refused. Each one is made on the platform, and has to be deleted there. */
+export const refusedRetryMs = 30_000;
+
+/** A way to come by a credential. All calls throw a Failure. */
 export interface Source {
   /** Of the file behind it: see {@link Cached}. */
   readonly version: string;
   /** Whether `obtain` gives another key, and not the same one again. */
   readonly isRenewable: boolean;
   readonly obtain: () => Promise<Obtained>;
-  /** Asks the gateway whether it accepts this key. False: it does not. */
-  readonly isAccepted: (key: string) => Promise<boolean>;
+  /** What `obtain` needs first, and has a lock of its own. With it the lock of this renewal would be taken for dead. */
+  readonly prepare?: (() => Promise<void>) | undefined;
+  /** Asks whether this key is accepted where it is used. Undefined: there is no one to ask. */
+  readonly isAccepted: (key: string) => Promise<boolean | undefined>;
 }
 
 /** Renewed when this part of its life is left. */
@@ -71,11 +90,13 @@ async function freshOf(
   { cached, isSuspect }: Known,
 ): Promise<Cached> {
   if (!isSuspect && isFresh(cached, source.version, context.now())) return cached;
-  const isDue = cached.renewAt !== undefined && context.now() >= cached.renewAt;
-  const isWaiting = context.now() < (cached.retryAt ?? 0);
-  if (isDue && !isWaiting && !isSuspect) return await renewAhead(source, place, context, cached);
-  return await checkFirst(source, place, context, cached);
+  if (!isSuspect && isDue(cached, context.now())) return await renewAhead(source, place, context, cached);
+  return await checkFirst(source, place, context, { cached, isSuspect });
 }
+
+const isWaiting = ({ retryAt = 0 }: Cached, now: number): boolean => now < retryAt;
+const isDue = (cached: Cached, now: number): boolean =>
+  cached.renewAt !== undefined && now >= cached.renewAt && !isWaiting(cached, now);
 
 /** The credential in the cache, unless it has ended or is of another key file. */
 function usable(source: Source, place: CachePlace, { platform, now }: Surroundings): Cached | undefined {
@@ -91,31 +112,46 @@ async function renewAhead(
   context: Surroundings,
   cached: Cached,
 ): Promise<Cached> {
-  const release = takeLock(`${place.file}.lock`);
-  if (release === undefined) return cached;
+  let release: (() => void) | undefined;
   try {
+    await source.prepare?.();
+    release = takeLock(`${place.file}.lock`);
+    if (release === undefined) return cached;
     const present = usable(source, place, context);
     if (present !== undefined && isFresh(present, source.version, context.now())) return present;
     return await renew(source, place, context);
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
-    const waiting = { ...unchecked(cached, context.now()), retryAt: context.now() + retryMs };
-    writeCache(place, waiting);
+    if (!(error instanceof Failure) || !leavesPresent.has(error.kind)) throw error;
+    const now = context.now();
+    const present = usable(source, place, context);
+    // Another process has renewed it meanwhile.
+    if (present !== undefined && present.key !== cached.key) return present;
+    const refusal = refusalOf(error, now);
+    const waiting = { ...unchecked(cached, now), retryAt: refusal?.until ?? now + retryMs };
+    writeCache(place, defined({ ...waiting, refusal }));
     return waiting;
   } finally {
-    release();
+    release?.();
   }
 }
+
+/** A token that was exchanged before is refused, while the key that it was exchanged for still lives. */
+const leavesPresent: ReadonlySet<FailureKind> = new Set(['unavailable', 'usage']);
+
+const refusalOf = (error: unknown, now: number): Cached['refusal'] =>
+  error instanceof NewRefused ? { until: now + refusedRetryMs, problem: error.problem } : undefined;
 
 /** A key that the gateway refused a moment ago must not be handed out for ever. Without an answer it is: an outage ends no key. */
 async function checkFirst(
   source: Source,
   place: CachePlace,
   context: Surroundings,
-  cached: Cached,
+  { cached, isSuspect }: Known,
 ): Promise<Cached> {
+  let isAccepted: boolean | undefined;
   try {
-    if (await source.isAccepted(cached.key)) {
+    isAccepted = await source.isAccepted(cached.key);
+    if (isAccepted ?? (!isSuspect || isWaiting(cached, context.now()))) {
       const checked = { ...cached, checked: context.now() };
       writeCache(place, checked);
       return checked;
@@ -126,7 +162,8 @@ async function checkFirst(
     writeCache(place, unknown);
     return unknown;
   }
-  return await renewTogether(source, place, context, cached.key);
+  const refused = { key: cached.key, isCertain: isAccepted === false };
+  return await renewTogether(source, place, context, refused);
 }
 
 /** The gateway could not be asked: the next try is a while later, and not at each call. */
@@ -135,26 +172,33 @@ const unchecked = (cached: Cached, now: number): Cached => ({
   checked: now - checkEveryMs + recheckMs,
 });
 
-/** One process asks the gateway; the others wait for what it gets. `refused`: the key that is not to be used again. */
+/** A key that is not to be used again. `isCertain`: its endpoint said so; otherwise the client came back with it. */
+interface Refused {
+  readonly key: string;
+  readonly isCertain: boolean;
+}
+
+/** One process asks the gateway; the others wait for what it gets. */
 async function renewTogether(
   source: Source,
   place: CachePlace,
   context: Surroundings,
-  refused?: string,
+  refused?: Refused,
 ): Promise<Cached> {
+  await source.prepare?.();
   const end = performance.now() + lockLifeMs + 5_000;
   while (performance.now() < end && !context.signal.aborted) {
     const release = takeLock(`${place.file}.lock`);
     if (release !== undefined) {
       try {
-        const other = renewed(source, place, context, refused);
-        return other ?? (await renew(source, place, context));
+        const other = renewed(source, place, context, refused?.key);
+        return other ?? (await renewUnlessRefused(source, place, context, refused));
       } finally {
         release();
       }
     }
     await sleep(waitMs);
-    const other = renewed(source, place, context, refused);
+    const other = renewed(source, place, context, refused?.key);
     if (other !== undefined) return other;
   }
   throw new Failure('unavailable', 'another process renews the credential and does not finish', 'Try again.');
@@ -172,7 +216,39 @@ function renewed(
     : undefined;
 }
 
-async function renew(source: Source, place: CachePlace, { now }: Surroundings): Promise<Cached> {
+/** Without a pause after a refusal, each call of a client would leave another token on the platform. */
+async function renewUnlessRefused(
+  source: Source,
+  place: CachePlace,
+  context: Surroundings,
+  refused: Refused | undefined,
+): Promise<Cached> {
+  const { platform, now } = context;
+  const stored = readCache(place, platform);
+  const last = stored?.version === source.version ? stored.refusal : undefined;
+  if (last !== undefined && now() < last.until) throw new NewRefused(last.problem, last.until - now());
+  try {
+    const isUnsure = refused?.isCertain === false;
+    return await renew(source, place, context, isUnsure ? { retryAt: now() + refusedRetryMs } : {});
+  } catch (error) {
+    const refusal = refusalOf(error, now());
+    const kept = usable(source, place, context) ?? none(source, place);
+    if (refusal !== undefined) writeCache(place, { ...kept, refusal });
+    throw error;
+  }
+}
+
+/** Holds a refusal where there is no credential: it has ended. */
+const none = ({ version }: Source, { source }: CachePlace): Cached => ({
+  ...{ source, version, key: '', end: 0, checked: 0 },
+});
+
+async function renew(
+  source: Source,
+  place: CachePlace,
+  { now }: Surroundings,
+  more: Pick<Cached, 'retryAt'> = {},
+): Promise<Cached> {
   const started = now();
   const { key, end } = await source.obtain();
   const renewAt =
@@ -184,6 +260,7 @@ async function renew(source: Source, place: CachePlace, { now }: Surroundings): 
     end,
     renewAt,
     checked: now(),
+    ...more,
   });
   writeCache(place, cached);
   return cached;
