@@ -268,8 +268,11 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
     held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
     yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
     changes: new RecentChanges(records, () => '1'),
+    removals: { begin: () => () => undefined, remove: unused, removeWhenItComes: unused },
   };
 }
+
+const unused = async (): Promise<void> => undefined;
 
 export type GatewayStage = Awaited<ReturnType<typeof gatewayStage>>;
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Condition } from '../../../api/conditions.ts';
-import { credentialKinds } from '../../../api/credential-kinds.ts';
-import { asObject, asText, type JsonObject } from '../../../api/json.ts';
+import { type CredentialKind, credentialKinds } from '../../../api/credential-kinds.ts';
+import { asObject, asText, isSet, type JsonObject } from '../../../api/json.ts';
 import { groups, labels } from '../../../api/names.ts';
 import { uidOf } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
@@ -21,6 +21,7 @@ import {
   askerOf,
   belowMaker,
   fitToPath,
+  isLeftOut,
   type SentKey,
   withMakerGroups,
   withNewKey,
@@ -31,15 +32,18 @@ import { withChangeWarnings } from './warnings.ts';
 /** Makes a credential for the holder, and shows it this once. */
 export async function createOwn(request: OwnRequest): Promise<Reply> {
   request.trail?.acts('create');
-  const sent = prepare(request, (await readObject(request)) ?? {});
+  const body = (await readObject(request)) ?? {};
+  const sent = prepare(request, body);
   await requireInstanceUse(request, sent.object);
   await requirePlatformFields(request, sent.object);
   const { kind, services, sender } = request;
   const { user } = sender.verdict.identity;
   const permit = services.quota.acquire(kind, user);
+  const endWork = services.removals.begin();
   try {
-    return await create(request, sent, permit);
+    return await create(request, { ...sent, isAnswerOnly: isKnownByAnswerOnly(kind, body) }, permit);
   } finally {
+    endWork();
     permit.release();
   }
 }
@@ -52,8 +56,20 @@ function prepare(request: OwnRequest, body: JsonObject): SentKey {
   return withNewKey(withMakerGroups(object, request.sender.verdict), randomBytes);
 }
 
-async function create(request: OwnRequest, { object, plain }: SentKey, permit: QuotaPermit): Promise<Reply> {
+/** Without the answer no one learns the name of the object, nor gets what it holds. */
+function isKnownByAnswerOnly(kind: CredentialKind, { metadata, spec }: JsonObject): boolean {
+  const { key, secretRef, exchange } = asObject(spec);
+  if (!isLeftOut(asObject(metadata)['name']) || !isLeftOut(secretRef)) return false;
+  return kind !== 'OwnedAccessKey' || (isLeftOut(key) && !isSet(exchange));
+}
+
+interface Sent extends SentKey {
+  readonly isAnswerOnly: boolean;
+}
+
+async function create(request: OwnRequest, sent: Sent, permit: QuotaPermit): Promise<Reply> {
   const { kind, asked } = request;
+  const { object, plain, isAnswerOnly } = sent;
   const path = collectionPath(resourceOf({ kind }), asked.namespace) + writeQuery(request);
   const body = withNewRecord(object, kind, askerOf(request, groups.selfService));
   refuseBySitePolicy(request.services.sitePolicy(), { kind, object: body });
@@ -62,7 +78,23 @@ async function create(request: OwnRequest, { object, plain }: SentKey, permit: Q
   const answered = toReply(answer, plain === undefined ? [] : [plain]);
   const reply = withChangeWarnings(request, answered, { object });
   permit.made(uidOf(reply.body));
-  return reply.status === 201 && !isDryRun(request) ? await issued(request, reply, plain) : reply;
+  if (reply.status !== 201 || isDryRun(request)) return reply;
+  try {
+    return await issued(request, reply, plain);
+  } finally {
+    if (isAnswerOnly && isEphemeral(reply.body) && request.response.destroyed) await abandon(request, reply);
+  }
+}
+
+/** A client that waits less long than the operator takes would fill its quota with what no one has got. */
+async function abandon(request: OwnRequest, { body }: Reply): Promise<void> {
+  const { name, namespace = '', uid } = asObject(body['metadata']);
+  await request.services.removals.remove({
+    resource: resourceOf(request),
+    identity: request.sender.verdict.identity,
+    key: { namespace: String(namespace), name: String(name) },
+    uid: String(uid),
+  });
 }
 
 /** How long a client waits for the operator. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type CredentialObject,
@@ -17,11 +19,11 @@ import type { KubeObject } from '../../../kube/object.ts';
 import type { InformerSource } from '../../../platform/informers.ts';
 import type { CredentialRecords } from '../../index/credential-records.ts';
 import { HeldBytes } from '../shared/held-bytes.ts';
+import type { MadeObject } from '../shared/removals.ts';
 
 const bearer = 'a-key-that-alice-chose-herself';
 const kind = 'DirectClusterEndpointToken';
 const plural = 'directclusterendpointtokens';
-const collection = `/apis/management.platform.sh/v1/${plural}`;
 const running: GatewayStage[] = [];
 afterEach(async () => {
   await Promise.all(running.splice(0).map((stage) => stage.close()));
@@ -42,11 +44,14 @@ const answer = (status: number, body: object): string => {
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 };
 
-const request = [
-  `POST /kubernetes/management${collection} HTTP/1.1`,
-  ...['Host: a', 'Connection: close', `Authorization: Bearer ${bearer}`],
-  ...['Content-Type: application/json', 'Content-Length: 2', '', '{}'],
-].join('\r\n');
+function requestFor(asked: string, body: object = {}): string {
+  const text = JSON.stringify(body);
+  return [
+    `POST /kubernetes/management/apis/management.platform.sh/v1/${asked} HTTP/1.1`,
+    ...['Host: a', 'Connection: close', `Authorization: Bearer ${bearer}`],
+    ...['Content-Type: application/json', `Content-Length: ${text.length}`, '', text],
+  ].join('\r\n');
+}
 
 /** Turns what the watch brings into records of the index, as in a running gateway. */
 function watchOf(records: CredentialRecords): (object: object) => void {
@@ -58,8 +63,17 @@ function watchOf(records: CredentialRecords): (object: object) => void {
   };
 }
 
+interface Post {
+  readonly read?: object;
+  readonly held?: HeldBytes;
+  readonly plural?: string;
+  readonly body?: object;
+  /** Of the object that the API server has made. */
+  readonly marks?: object;
+}
+
 /** A POST whose object the API server has made and whose answer waits for the operator. */
-async function post(read: object = issued(), held = new HeldBytes({ ofUser: 2 ** 20, ofAll: 2 ** 20 })) {
+async function post({ read = issued(), held = roomy(), plural: asked = plural, body, marks }: Post = {}) {
   const waiting = Promise.withResolvers<void>();
   const clock: Clock = {
     ...systemClock,
@@ -68,20 +82,44 @@ async function post(read: object = issued(), held = new HeldBytes({ ofUser: 2 **
       return systemClock.setTimer(callback, ms);
     },
   };
+  const object = { ...made, metadata: { ...made.metadata, labels: marks } };
   const server: Behaviour = (socket, text) =>
-    void socket.write(text.startsWith('POST') ? answer(201, made) : answer(200, read));
-  const stage = await gatewayStage(server, { services: { clock, held } });
+    void socket.write(text.startsWith('POST') ? answer(201, object) : answer(200, read));
+  const removed: MadeObject[] = [];
+  const over = Promise.withResolvers<void>();
+  const removals = {
+    begin: () => over.resolve,
+    remove: async (one: MadeObject) => void removed.push(one),
+    removeWhenItComes: async () => undefined,
+  };
+  const stage = await gatewayStage(server, { services: { clock, held, removals } });
   running.push(stage);
   stage.know(bearer, { ...verdictFor(), record: liveRecord({ name: 'self' }) });
-  const answered = stage.send(request);
+  const client = connect(stage.port, '127.0.0.1', () => client.write(requestFor(asked, body)));
+  const answered = textOf(client);
   await waiting.promise;
   const reads = () => stage.seen.filter((text) => text.startsWith('GET')).length;
-  return { answered, watch: watchOf(stage.records), reads, seen: () => stage.seen };
+  /** The client leaves; resolves when the gateway has done all that it does about that. */
+  const leave = async () => {
+    client.destroy();
+    await over.promise;
+    return removed;
+  };
+  return { answered, watch: watchOf(stage.records), reads, seen: () => stage.seen, leave };
+}
+
+const roomy = () => new HeldBytes({ ofUser: 2 ** 20, ofAll: 2 ** 20 });
+
+async function textOf(client: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  client.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(client, 'close');
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 describe('a new credential', () => {
   it('is shown as the watch brought it, and not read', async () => {
-    const { answered, watch, reads } = await post(issued({ token: 'read' }));
+    const { answered, watch, reads } = await post({ read: issued({ token: 'read' }) });
     watch(made);
     watch(issued());
     const text = await answered;
@@ -152,11 +190,42 @@ describe('a new credential', () => {
     const held = new HeldBytes({ ofUser: 40_000, ofAll: 40_000 });
     const large = issued(undefined, { labels: { note: 'x'.repeat(5_000) } });
     const other = held.hold('alice');
-    const { answered, watch, reads } = await post(large, held);
+    const { answered, watch, reads } = await post({ read: large, held });
     expect(other.take(5_000)).toBe(true);
     watch(large);
     await waitFor('it is read', () => reads() > 0);
     other.release();
     expect(await answered).toContain('"token":"the-token-of-alice"');
+  });
+});
+
+describe('a new credential whose client has left before the answer', () => {
+  const marks = { 'management.platform.sh/ephemeral': 'true' };
+  const keys = 'ownedaccesskeys';
+
+  it.each<[what: string, sent: Post]>([
+    ['a token', { marks }],
+    ['a key that the gateway made', { marks, plural: keys }],
+  ])('is taken away, for no one can get it: %s', async (_, sent) => {
+    const { leave, seen } = await post(sent);
+    const removed = await leave();
+    expect(
+      removed.map(({ key, uid, identity, resource }) => [key.name, uid, identity.user, resource?.plural]),
+    ).toEqual([['ci', made.metadata['uid'], 'alice', sent.plural ?? plural]]);
+    expect(seen().filter((text) => text.startsWith('DELETE'))).toEqual([]);
+  });
+
+  it.each<[what: string, sent: Post]>([
+    ['one that is declared', {}],
+    ['one with a name of its own', { marks, body: { metadata: { name: 'ci' } } }],
+    ['one that goes to a Secret', { marks, body: { spec: { secretRef: { name: 'a', namespace: 'b' } } } }],
+    [
+      'a key that the client knows',
+      { marks, plural: keys, body: { spec: { key: `sha256:${'0'.repeat(64)}` } } },
+    ],
+    ['a key that takes tokens', { marks, plural: keys, body: { spec: { exchange: { tokens: [] } } } }],
+  ])('stays where someone can: %s', async (_, sent) => {
+    const { leave } = await post(sent);
+    expect(await leave()).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import type { Logger } from '../../../logger.ts';
 import type { Arrivals } from '../../index/arrivals.ts';
 
 interface RemovalsOptions {
+  /** Of objects that name none. */
   readonly resource: Resource;
   /** Acts as the user who made the object. */
   readonly client: Pick<KubeClient, 'as'>;
@@ -22,6 +23,7 @@ interface RemovalsOptions {
 
 /** An object that was made for a client who did not get what it was for. Its name is random, so it has no other meaning. */
 export interface MadeObject {
+  readonly resource?: Resource;
   readonly identity: Identity;
   readonly key: ObjectKey;
   /** Undefined where no one knows whether it is there. */
@@ -88,7 +90,8 @@ export class Removals {
   }
 
   async #goOn(made: MadeObject): Promise<void> {
-    const { clock, random, log, resource } = this.#options;
+    const { clock, random, log } = this.#options;
+    const { resource = this.#options.resource } = made;
     const { signal } = this.#stopping;
     for (let failures = 0; failures < attempts - 1; failures += 1) {
       await sleep(clock, backOffDelay(failures, { ...pauses, random }), signal);
@@ -101,8 +104,10 @@ export class Removals {
     );
   }
 
-  async #try({ identity: { user, groups: own }, key, uid }: MadeObject): Promise<boolean> {
-    const { client, resource } = this.#options;
+  async #try(made: MadeObject): Promise<boolean> {
+    const { client } = this.#options;
+    const { resource = this.#options.resource, key, uid } = made;
+    const { user, groups: own } = made.identity;
     const holder = client.as({ user, groups: [...own, groups.selfService] });
     try {
       await holder.delete(resource, key, uid === undefined ? {} : { preconditions: { uid } });
