@@ -121,9 +121,27 @@ export async function findDirectEndpoint({ gateway, self }, { kind, project, nam
     throw new Error('A virtual cluster is behind no direct endpoint. Choose another form.');
   const space = `namespaces/${self['projectNamespacePrefix']}${project}/spaceinstances/${name}`;
   const cluster = kind === 'Cluster' ? name : (await gateway.own(space)).spec?.clusterRef?.cluster;
-  const { host, caData } = (await gateway.own(`clusters/${cluster}`)).spec?.directEndpoint ?? {};
-  if (!host) throw new Error(`The cluster ${cluster} has no direct endpoint. Choose another form.`);
+  if (!/^[a-z0-9.-]+$/.test(cluster ?? ''))
+    throw new Error(`The space ${name} names no cluster yet. Try again in a moment.`);
+  const { host: given, caData } = (await gateway.own(`clusters/${cluster}`)).spec?.directEndpoint ?? {};
+  if (!given) throw new Error(`The cluster ${cluster} has no direct endpoint. Choose another form.`);
+  const host = readHost(given);
+  if (host === undefined)
+    throw new Error(
+      `The host of the direct endpoint of the cluster ${cluster} cannot be used. Tell who runs the cluster.`,
+    );
   return caData ? { host, caData } : { host };
+}
+
+/**
+ * Undefined for more than a host and a port: a kubeconfig would send the token to another place, or with a password.
+ * @param {string} text
+ */
+function readHost(text) {
+  const address = `https://${text}`;
+  if (!URL.canParse(address)) return undefined;
+  const { href, host } = new URL(address);
+  return href === `https://${host}/` ? host : undefined;
 }
 
 /**

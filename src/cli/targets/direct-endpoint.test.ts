@@ -52,6 +52,11 @@ describe('a kubeconfig for a direct endpoint', () => {
     ]);
   });
 
+  it('has the host as it is in a URL', async () => {
+    const { document } = await direct('cluster/edge', clusterWith({ host: 'EDGE.example.com:443/' }));
+    expect(document.clusters[0].cluster.server).toBe('https://edge.example.com/kubernetes/cluster/edge');
+  });
+
   it('of a space leads to the endpoint of its cluster', async () => {
     const { document } = await direct('space/demo/web', { ...space, ...clusterWith({ host: '[::1]' }) });
     expect(document.clusters[0].cluster).toEqual({
@@ -77,15 +82,27 @@ describe('a kubeconfig for a direct endpoint', () => {
     expect(document.users[0].user.exec.args).toContain('--trust');
   });
 
-  it.each<[what: string, target: string, answers: Answers, refusal: [code: number, problem: string]]>([
+  type Refused = [what: string, target: string, answers: Answers, refusal: [code: number, problem: string]];
+  it.each<Refused>([
     ['a cluster without one', 'cluster/edge', clusterWith(), [1, 'the cluster edge has no direct endpoint']],
     ['an empty host', 'cluster/edge', clusterWith({ host: '' }), [1, 'has no direct endpoint']],
-    [
-      'a host that is none',
-      'cluster/edge',
-      clusterWith({ host: 'edge.example.com/evil' }),
-      [1, 'spec.directEndpoint.host of the cluster edge cannot be used'],
-    ],
+    ...[
+      'edge.example.com/evil',
+      'edge.example.com#evil',
+      'edge.example.com?a',
+      ':secret@edge.example.com',
+      'alice@edge.example.com',
+      'edge.example.com\nevil: true',
+      'edge.example.com\\evil',
+      ' edge.example.com',
+    ].map(
+      (host): Refused => [
+        `the host ${JSON.stringify(host)}`,
+        'cluster/edge',
+        clusterWith({ host }),
+        [1, 'spec.directEndpoint.host of the cluster edge cannot be used'],
+      ],
+    ),
     [
       'an authority that is none',
       'cluster/edge',

@@ -35,9 +35,9 @@ export async function findDirectEndpoint(
       'Leave `--direct` out, or ask for one: spec.directEndpoint.host of the Cluster names it.',
     );
   const url = URL.parse(`https://${host}`);
-  if (url === null || url.host === '' || url.pathname !== '/' || url.search !== '' || url.username !== '')
-    throw unreadable(cluster, 'host');
-  return defined({ baseURL: `https://${host}`, ca: authorityIn(caData, cluster) });
+  // A kubeconfig with more than a host in it could send the token to another place, or with a password.
+  if (url === null || url.href !== `https://${url.host}/`) throw unreadable(cluster, 'host');
+  return defined({ baseURL: url.origin, ca: authorityIn(caData, cluster) });
 }
 
 async function clusterOf(

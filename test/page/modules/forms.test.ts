@@ -165,6 +165,10 @@ describe('a kubeconfig past the gateway', () => {
   const objects: Readonly<Record<string, object>> = {
     'clusters/eu': { spec: { directEndpoint } },
     'clusters/us': { spec: {} },
+    'clusters/evil': { spec: { directEndpoint: { host: 'eu.example.com@evil.example.com' } } },
+    'clusters/path': { spec: { directEndpoint: { host: 'eu.example.com/evil' } } },
+    'clusters/secret': { spec: { directEndpoint: { host: ':secret@eu.example.com' } } },
+    'namespaces/p-demo/spaceinstances/early': { spec: {} },
     'namespaces/p-demo/spaceinstances/till': { spec: { clusterRef: { cluster: 'eu' } } },
   };
   const place = {
@@ -191,8 +195,13 @@ describe('a kubeconfig past the gateway', () => {
   it.each([
     [{ kind: 'Cluster', project: '', name: 'us' }, 'The cluster us has no direct endpoint'],
     [{ kind: 'VirtualClusterInstance', project: 'demo', name: 'shop' }, 'is behind no direct endpoint'],
+    [{ kind: 'SpaceInstance', project: 'demo', name: 'early' }, 'The space early names no cluster yet'],
+    ...['evil', 'path', 'secret'].map((name): [object, string] => [
+      { kind: 'Cluster', project: '', name },
+      `The host of the direct endpoint of the cluster ${name} cannot be used`,
+    ]),
   ])('is refused for %o', async (target, problem) => {
-    await expect(findDirectEndpoint(place as never, target)).rejects.toThrow(problem);
+    await expect(findDirectEndpoint(place as never, target as never)).rejects.toThrow(problem);
   });
 });
 
