@@ -1,3 +1,4 @@
+import { dropCaches } from '../credential/cache.ts';
 import { Platform } from '../gateway/platform.ts';
 import { connectionOptions, readPlace } from '../session/connection.ts';
 import { dropSession } from '../session/sessions.ts';
@@ -10,7 +11,10 @@ const { 'key-file': _, ...placeOptions } = connectionOptions;
 export const logout: CommandSpec = {
   name: 'logout',
   summary: 'Forgets the key of your login, and deletes it if the login made it',
-  details: ['kubeconfigs stay as they are. They work again after the next login.'],
+  details: [
+    'Keys and tokens that kubectl got for this gateway are deleted from this machine.',
+    'kubeconfigs stay as they are. They work again after the next login.',
+  ],
   arguments: [],
   options: placeOptions,
   examples: [
@@ -22,6 +26,7 @@ export const logout: CommandSpec = {
 
 async function run(invocation: Invocation, context: Context): Promise<undefined> {
   const { session, ...place } = readPlace(invocation, context);
+  dropCaches(place.baseURL, context);
   if (session === undefined) {
     context.stderr.write(`You are not logged in to ${place.baseURL}.\n`);
     return undefined;

@@ -1,4 +1,4 @@
-import { constants, readFileSync, writeFileSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../session/places.ts';
 import { readPrivate, versionOf, writePrivate } from '../session/private-file.ts';
@@ -81,6 +81,34 @@ export function readCache({ file, source }: CachePlace, platform: NodeJS.Platfor
 export const writeCache = ({ file }: CachePlace, cached: Cached): void =>
   writePrivate(file, JSON.stringify(cached));
 
+/** Deletes what is kept for this gateway: bearer credentials, which work for all who read the disk later. */
+export function dropCaches(baseURL: string, context: Surroundings): void {
+  const folder = cacheFolder(context);
+  // A process that died has left its draft.
+  for (const name of namesIn(folder).filter((each) => /\.json(?:\.\d+\.new)?$/.test(each))) {
+    const file = path.join(folder, name);
+    if (baseURLOf(file) !== baseURL) continue;
+    for (const each of [file, markFile({ file })]) rmSync(each, { force: true });
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Nothing was kept yet.
+    return [];
+  }
+}
+
+function baseURLOf(file: string): unknown {
+  try {
+    return JSON.parse(JSON.parse(readFileSync(file, 'utf8')).source)[0];
+  } catch {
+    return undefined;
+  }
+}
+
 /** How long the gateway is not asked whether it still accepts a key. */
 export const checkEveryMs = 300_000;
 
@@ -93,7 +121,7 @@ export function isFresh(cached: Cached, version: string, now: number): boolean {
   return now >= cached.checked && now - cached.checked < checkEveryMs;
 }
 
-const markFile = ({ file }: CachePlace): string => `${file}.last`;
+const markFile = ({ file }: Pick<CachePlace, 'file'>): string => `${file}.last`;
 const markOf = (ppid: number, key: string): string => `${ppid} ${fingerprint(key)}`;
 
 /** XDG_CACHE_HOME may be a place where others write: no link of theirs chooses another file. Windows knows no such flag. */

@@ -189,6 +189,22 @@ describe('latchkey credential', () => {
     expect((await ask(line, 2, {})).key).toBe(next);
   });
 
+  it('leaves no credential on the disk after a logout, but those of other gateways', async () => {
+    await person.run(`login --with-key --base-url ${baseURL}`, { stdin: aKey, answers: gateway.answers });
+    const other = 'https://latchkey.example.com.evil.example';
+    for (const line of [child, `credential --base-url ${baseURL}`, child.replace(baseURL, other)])
+      expect((await ask(line)).code).toBe(0);
+    expect((await ask(child, 7, {})).code).toBe(0);
+    const folder = path.join(person.home, '.cache/latchkey');
+    writeFileSync(path.join(folder, 'unreadable.json'), '{');
+    expect((await person.run('logout', { answers: gateway.answers })).code).toBe(0);
+    const left = readdirSync(folder).map((name) => name.replace(/-[0-9a-f]{16}\b/, ''));
+    expect(left.sort()).toEqual([
+      ...['latchkey.example.com.evil.example.json', 'latchkey.example.com.evil.example.json.last'],
+      'unreadable.json',
+    ]);
+  });
+
   it('takes no cache that others may read', async () => {
     await ask();
     const folder = path.join(person.home, '.cache/latchkey');
