@@ -2,16 +2,22 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { giveRight } from '../../../lab/operator/rights.ts';
+import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { TokenIssuer } from '../../../lab/provider/token-issuer.ts';
 import { group } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens } from '../../../src/api/resources.ts';
 import { directWorld } from './direct-world.ts';
+import { removeExchangedKeys } from './exchanged-keys.ts';
 import { installCommandLine } from './installed-command-line.ts';
 import { untilKnown, untilReached } from './known-holder.ts';
 import { servedDirectly } from './served-directly.ts';
 import { sessionRights } from './session-world.ts';
 
-const direct = await directWorld();
+const ci = await TokenIssuer.start();
+const { issuer, certificateAuthority } = ci;
+const trusted = [{ issuer, algorithms: ['ES256'], certificateAuthority }];
+const direct = await directWorld({ gateway: { LATCHKEY_TRUSTED_ISSUERS: JSON.stringify(trusted) } });
 const { world, inside, cluster, project, space } = direct;
 const { admin, gateway, guard, plane } = world;
 const personAt = await installCommandLine(guard.folder, plane.binaries.kubectl);
@@ -115,6 +121,44 @@ describe('latchkey kubeconfig --direct', () => {
   });
 });
 
-afterAll(() => {
+describe('a pipeline with one token for the whole job', () => {
+  let count = 0;
+  const nextToken = async () => ({
+    LATCHKEY_ID_TOKEN: await ci.sign({
+      ...{ aud: baseURL, sub: 'job', jti: world.name(`job-${++count}`), project_id: '20' },
+    }),
+  });
+
+  it('writes the kubeconfig, and lets kubectl in: the gateway takes the token once', async () => {
+    const user = await direct.user();
+    await giveRight(inside.admin, user, sessionRights);
+    const exchange = { maxTTL: 900, tokens: [{ issuer, claims: { project_id: '20' } }] };
+    const key = await admin.untilReady(await admin.createKey({ user, exchange }));
+    const trust = `--trust ${key.metadata.name} ${place}`;
+    const shell = personAt(user);
+    const exchanged = async (env: { LATCHKEY_ID_TOKEN: string }) =>
+      await shell.latchkey(`exchange ${trust}`, { env });
+    await until(
+      'the gateway takes tokens for it',
+      async () => (await exchanged(await nextToken())).code === 0,
+    );
+    const env = await nextToken();
+    await until('the gateway shows the cluster', async () => {
+      const { code } = await shell.latchkey(`kubeconfig cluster/${cluster} --direct --merge ${trust}`, {
+        env,
+      });
+      return code === 0;
+    });
+    const all = await Promise.all(Array.from({ length: 4 }, () => shell.kubectl('get pods', { env })));
+    expect(all.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(
+      Array(4).fill(expect.stringMatching(/^0 /)),
+    );
+    expect((await exchanged(env)).stderr).toContain('was exchanged before');
+  });
+});
+
+afterAll(async () => {
   process.kill(gateway.process.pid, 'SIGCONT');
+  await removeExchangedKeys(plane);
+  await ci.stop();
 });
