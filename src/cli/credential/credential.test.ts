@@ -123,6 +123,16 @@ describe('latchkey credential', () => {
     expect(gateway.keys).toHaveLength(2);
   });
 
+  it('renews for a client that runs on and asks again when it was told to', async () => {
+    const { key } = await ask(child, 7);
+    gateway.now += 8 * minute;
+    const next = await ask(child, 7);
+    expect(next.key).not.toBe(key);
+    gateway.now += 8 * minute;
+    gateway.isAway = true;
+    expect((await ask(child, 7)).key).toBe(next.key);
+  });
+
   it('makes one key where twenty processes find none', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => ask()));
     expect(new Set(all.map(({ key }) => key)).size).toBe(1);

@@ -154,7 +154,8 @@ async function checkFirst(
     if (isAccepted ?? (!isSuspect || isWaiting(cached, context.now()))) {
       const checked = { ...cached, checked: context.now() };
       writeCache(place, checked);
-      return checked;
+      // A client that runs on comes back because it was told to, and not because of a 401.
+      return isDue(checked, context.now()) ? await renewAhead(source, place, context, checked) : checked;
     }
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
