@@ -39,6 +39,8 @@ class World {
   refused = new Set<string>();
   exchanged = new Set<string>();
   exchangedUntil = 0;
+  /** Keys that the gateway no longer takes. */
+  dead = new Set<string>();
   /** Questions that the endpoint answers with 401 for each new token. */
   lag = 0;
   isEndpointAway = false;
@@ -50,8 +52,10 @@ class World {
   asked = 0;
 
   readonly answers: Answers = {
-    'POST /selves': () => (this.isKeyDead ? statusOf(401, 'the access key is disabled') : selfOf()),
+    'POST /selves': (request) => this.#refusalOf(request) ?? selfOf(),
     'POST /directclusterendpointtokens': (request) => {
+      const refusal = this.#refusalOf(request);
+      if (refusal !== undefined) return refusal;
       const { ttl } = JSON.parse(request.body ?? '').spec;
       const token = `token.${this.tokens.length}.x`;
       this.tokens.push(token);
@@ -74,7 +78,8 @@ class World {
         return { error: 'invalid_request', error_description: 'this token was exchanged before' };
       this.exchanged.add(token);
       this.exchangedUntil = this.now + 900_000;
-      return { access_token: 'exchanged', expires_in: 900 };
+      const { size } = this.exchanged;
+      return { access_token: size === 1 ? 'exchanged' : `exchanged-${size}`, expires_in: 900 };
     },
     'GET /clusters/edge': { spec: { directEndpoint: { host: 'edge.example.com' } } },
     'GET /kubernetes/cluster/edge/version': (request) => {
@@ -85,6 +90,11 @@ class World {
       return { gitVersion: 'v1.36.0' };
     },
   };
+
+  #refusalOf({ headers }: SentRequest): object | undefined {
+    const key = headers['authorization']?.replace('Bearer ', '') ?? '';
+    return this.isKeyDead || this.dead.has(key) ? statusOf(401, 'the access key is disabled') : undefined;
+  }
 
   #delete(name: string): object {
     this.deleted.push(name);
@@ -317,6 +327,15 @@ describe('a pipeline whose token is exchanged once', () => {
     };
     expect((await person.run(`${line} --trust ci`, { ...options(), answers })).code).toBe(0);
     expect(locks).toEqual([[expect.any(String)]]);
+  });
+
+  it('exchanges its next token when the key of the first was revoked', async () => {
+    const { token } = await ask(`${line} --trust ci`, 9, env);
+    world.refused.add(token);
+    world.dead.add('exchanged');
+    const next = { ...env, LATCHKEY_ID_TOKEN: 'd.e.f' };
+    await ask(`${line} --trust ci`, 10, next);
+    expect((await ask(`${line} --trust ci`, 10, next)).token).toBe('token.1.x');
   });
 
   it('makes one exchange for many processes', async () => {

@@ -129,7 +129,7 @@ async function untilAccepted(context: Context, token: string): Promise<string | 
   for (const pause of pausesMs) {
     const left = Math.max(minAnswerMs, Math.ceil(end - performance.now()));
     const answer = await answerAt(context, token, left).catch(() => undefined);
-    // What it has said before counts, not that it falls silent.
+    // An endpoint that refused it and then falls silent has refused it.
     if (answer === undefined) return problem;
     problem = problemIn(answer);
     if (problem === undefined || performance.now() + pause > end) return problem;

@@ -44,7 +44,7 @@ export interface Source {
   /** Whether `obtain` gives another key, and not the same one again. */
   readonly isRenewable: boolean;
   readonly obtain: () => Promise<Obtained>;
-  /** What `obtain` needs first, and has a lock of its own. With it the lock of this renewal would be taken for dead. */
+  /** Comes before `obtain`, and before the lock: it takes as long as a renewal of its own, and the lock would be taken for dead. */
   readonly prepare?: (() => Promise<void>) | undefined;
   /** Asks whether this key is accepted where it is used. Undefined: there is no one to ask. */
   readonly isAccepted: (key: string) => Promise<boolean | undefined>;
@@ -60,16 +60,21 @@ const waitMs = 25;
 
 type Surroundings = Pick<Context, 'env' | 'platform' | 'ppid' | 'now' | 'signal'>;
 
-/** A credential that works, from the cache or made now: by one process at a time, however many ask. Throws a Failure. */
+/**
+ * A credential that works, from the cache or made now: by one process at a time, however many ask. `isDoubted`: one in the cache is
+ * asked about first. Throws a Failure.
+ */
 export async function currentCredential(
   source: Source,
   place: CachePlace,
   context: Surroundings,
+  { isDoubted = false } = {},
 ): Promise<Cached> {
   // Without it no client asks, but a person.
   const isOfClient = context.env['KUBERNETES_EXEC_INFO'] !== undefined;
   const cached = usable(source, place, context);
-  const isSuspect = cached !== undefined && isOfClient && wasGiven(place, context.ppid, cached.key);
+  const wasBefore = cached !== undefined && isOfClient && wasGiven(place, context.ppid, cached.key);
+  const isSuspect = isDoubted || wasBefore;
   const found = await (cached === undefined
     ? renewTogether(source, place, context)
     : freshOf(source, place, context, { cached, isSuspect }));
@@ -79,7 +84,7 @@ export async function currentCredential(
 
 interface Known {
   readonly cached: Cached;
-  /** The client that asks was given it before. */
+  /** The client that asks was given it before, or no client would tell that it is refused. */
   readonly isSuspect: boolean;
 }
 
