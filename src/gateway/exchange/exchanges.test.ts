@@ -9,6 +9,7 @@ import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../../test/fakes/wait-for.ts';
 import type { AuditSink } from '../../audit/sink.ts';
 import { noSitePolicy } from '../../credentials/site-policy.ts';
+import type { ResponseCollector } from '../../kube/client/response-collector.ts';
 import { silentLogger } from '../../logger.ts';
 import { HeldBytes } from '../endpoints/shared/held-bytes.ts';
 import { Quota } from '../endpoints/shared/quota.ts';
@@ -29,9 +30,15 @@ interface Start {
   readonly problem?: string;
   readonly audit?: AuditSink;
   readonly read?: () => Promise<unknown>;
+  /** The API server makes the key, and the operator never confirms it. Otherwise the API server is away. */
+  readonly isMade?: boolean;
 }
 
-async function start({ perMinute = 0, problem, audit, read = async () => ({ keys }) }: Start = {}) {
+/** As the API server answers a write of a key. */
+const made = { kind: 'OwnedAccessKey', metadata: { name: 'exchanged-a', uid: 'u', resourceVersion: '1' } };
+
+async function start(options: Start = {}) {
+  const { perMinute = 0, problem, audit, read = async () => ({ keys }), isMade = false } = options;
   const clock = new FakeClock();
   const records = new CredentialRecords();
   const sent: unknown[] = [];
@@ -55,9 +62,16 @@ async function start({ perMinute = 0, problem, audit, read = async () => ({ keys
     attempts: new Misses({ clock, perMinute, maxAddresses: 10 }),
     clientAddress: () => '192.0.2.1',
     upstream: {
-      dispatch: (request: unknown) => {
+      dispatch: (request: { readonly method: string }, collector: ResponseCollector) => {
         sent.push(request);
-        throw new Error('the API server is away');
+        if (!isMade) throw new Error('the API server is away');
+        setImmediate(() => {
+          const controller = undefined as never;
+          collector.onResponseStart(controller, request.method === 'POST' ? 201 : 200, {});
+          collector.onResponseData(controller, Buffer.from(JSON.stringify(made)));
+          collector.onResponseEnd();
+        });
+        return { abort: () => undefined };
       },
     },
   } as unknown as ExchangesOptions);
@@ -201,6 +215,16 @@ describe('an answer to a token request', () => {
     expect([sent.length, errors.length]).toEqual([1, 1]);
     expect(JSON.stringify([answer, errors, sent])).not.toContain(token.slice(-30));
   });
+});
+
+it('a key whose client has left before the answer is taken away', async () => {
+  const { port, clock, sent } = await start({ isMade: true });
+  const client = connect(port, '127.0.0.1');
+  client.write(requestText({ ...form, subject_token: await sign(clock) }));
+  await waitFor('the key is made', () => sent.length === 1);
+  client.destroy();
+  await waitFor('it is deleted', () => sent.length === 2);
+  expect(sent[1]).toMatchObject({ method: 'DELETE', path: expect.stringMatching(/\/exchanged-a$/) });
 });
 
 describe('the audit log', () => {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import { groups } from '../../api/names.ts';
 import { ownedAccessKeys } from '../../api/resources.ts';
@@ -100,10 +102,11 @@ async function whenIssued(making: Making, created: JsonObject, plain: string): P
   return refuse('ERR_EXCHANGE_UNAVAILABLE', { problem: why }, comeBack);
 }
 
-/** No one will ever know it. */
+/** No one will ever know it. Where the client has left, its answer is over, and what is asked for that would end with it. */
 async function remove(making: Making, created: JsonObject): Promise<void> {
   const { name, uid } = asObject(created['metadata']);
-  await ask(making, {
+  const response = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
+  await ask(making.response.destroyed ? { ...making, response } : making, {
     method: 'DELETE',
     path: objectPath(ownedAccessKeys, { namespace: '', name: String(name) }),
     headers: headersInPlace(making, { group: groups.selfService, contentType: 'application/json' }),
