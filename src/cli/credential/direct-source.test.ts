@@ -44,6 +44,7 @@ class World {
   /** Questions that the endpoint answers with 401 for each new token. */
   lag = 0;
   isEndpointAway = false;
+  isPlatformAway = false;
   isOperatorSlow = false;
   /** Tokens that an endpoint without news of the platform does not know. */
   isEndpointOld = (_token: string) => false;
@@ -92,6 +93,7 @@ class World {
   };
 
   #refusalOf({ headers }: SentRequest): object | undefined {
+    if (this.isPlatformAway) throw new Failure('unavailable', 'away', 'Try again.');
     const key = headers['authorization']?.replace('Bearer ', '') ?? '';
     return this.isKeyDead || this.dead.has(key) ? statusOf(401, 'the access key is disabled') : undefined;
   }
@@ -290,6 +292,21 @@ describe('a token that the endpoint does not accept', () => {
     for (let call = 0; call < 3; call += 1) expect((await ask(line, 7, noCluster)).token).toBe('token.1.x');
     world.now += minute;
     expect((await ask(line, 7, noCluster)).token).toBe('token.2.x');
+  });
+
+  it('is replaced where only this command cannot reach the endpoint, and its client can', async () => {
+    expect((await ask(line, 7)).token).toBe('token.0.x');
+    world.isEndpointAway = true;
+    expect((await ask(line, 7)).token).toBe('token.1.x');
+    for (let call = 0; call < 3; call += 1) expect((await ask(line, 7)).token).toBe('token.1.x');
+  });
+
+  it('is used on where neither the endpoint nor the platform can be asked: an outage ends no token', async () => {
+    const noCluster = { KUBERNETES_EXEC_INFO: JSON.stringify({ spec: {} }) };
+    expect((await ask(line, 7, noCluster)).token).toBe('token.0.x');
+    world.isPlatformAway = true;
+    for (let call = 0; call < 2; call += 1) expect((await ask(line, 7, noCluster)).token).toBe('token.0.x');
+    expect(sentTo(baseURL)).toHaveLength(3);
   });
 
   it('and one that the operator has not signed in time is deleted', async () => {

@@ -47,7 +47,8 @@ export function directSource(
     isRenewable: true,
     prepare: isParentRenewed ? prepare : undefined,
     isAccepted: async (token) => {
-      const answer = await answerAt(context, token, checkMs);
+      // The client may reach it all the same, by a proxy that is named in the kubeconfig.
+      const answer = await answerAt(context, token, checkMs).catch(unlessAway);
       return answer === undefined ? undefined : problemIn(answer) === undefined;
     },
     obtain: async () => {
@@ -146,6 +147,11 @@ function problemIn({ status, text }: Answer): string | undefined {
   const isRefused = status === 401 || (status === 403 && text.includes(webhookRefusal));
   if (!isRefused) return undefined;
   return printable(asText(asObject(parseJSON(text))['message']) ?? `it answers ${status}`);
+}
+
+function unlessAway(error: unknown): undefined {
+  if (error instanceof Failure && error.kind === 'unavailable') return undefined;
+  throw error;
 }
 
 /** How the endpoint of the kubeconfig answers the token; undefined where a person asks, and there is no kubeconfig. */

@@ -168,8 +168,27 @@ async function checkFirst(
     writeCache(place, unknown);
     return unknown;
   }
-  const refused = { key: cached.key, isCertain: isAccepted === false };
-  return await renewTogether(source, place, context, refused);
+  return isAccepted === false
+    ? await renewTogether(source, place, context, { key: cached.key, isCertain: true })
+    : await renewDoubted(source, place, context, cached);
+}
+
+/** A key that may have been refused: no one could be asked. It is used on while no other comes about. */
+async function renewDoubted(
+  source: Source,
+  place: CachePlace,
+  context: Surroundings,
+  cached: Cached,
+): Promise<Cached> {
+  try {
+    return await renewTogether(source, place, context, { key: cached.key, isCertain: false });
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
+    const now = context.now();
+    const waiting = { ...unchecked(cached, now), retryAt: now + refusedRetryMs };
+    writeCache(place, waiting);
+    return waiting;
+  }
 }
 
 /** The gateway could not be asked: the next try is a while later, and not at each call. */
