@@ -8,7 +8,7 @@ import { configMaps, ownedAccessKeys, type Resource } from '../../src/api/resour
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
-import { objectPath } from '../../src/kube/resource-path.ts';
+import { collectionPath, objectPath } from '../../src/kube/resource-path.ts';
 import { buildBundle } from '../../tools/bundle/build-bundle.ts';
 import type { BenchmarkContext } from '../benchmark.ts';
 import { kubectl } from '../world/kubectl.ts';
@@ -110,6 +110,14 @@ export async function storeAndWait(
   // Version 0 asks the cache of the API server, which follows etcd by a watch. No version asks etcd.
   const known = async () => (await versionFrom({ resourceVersion: '0' })) === (await versionFrom({}));
   await until('the API server knows all objects', known, { timeoutMs: knownMs, everyMs: 200 });
+  // While it reads everything from etcd once more it asks etcd for a GET, and refuses watches: a gateway would wait for them.
+  const watched = `${collectionPath(resource)}?watch=true&timeoutSeconds=1&resourceVersion=${await versionFrom({})}`;
+  const takesWatches = async () =>
+    await kubectl(plane, ['get', '--raw', watched]).then(
+      () => true,
+      () => false,
+    );
+  await until('the API server takes watches', takesWatches, { timeoutMs: knownMs, everyMs: 500 });
 }
 
 async function writeCertificate(folder: string): Promise<CertificateFiles> {
