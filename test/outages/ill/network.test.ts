@@ -67,9 +67,11 @@ describe('an operator whose network is worse for a while', () => {
   it('leads on at a kilobyte a second, and issues a key once', async () => {
     await start(network.access, 'thin');
     await untilLeading(operator);
+    // Lists that a new leader still reads would take minutes, and are no part of this.
+    await admin.untilReady(await admin.createKey());
     network.throttle(1_000);
     const keys = await Promise.all([create(), create()]);
-    for (const key of keys) await admin.untilReady(key, { timeoutMs: 120_000 });
+    for (const key of keys) await admin.untilReady(key, { timeoutMs: 200_000 });
     expect(await metricOf(operator, 'latchkey_leader')).toBe(1);
     await network.heal();
     for (const key of keys) await expectWhole(world, key);
