@@ -8,7 +8,7 @@ import { Failure, printable } from '../shared/failure.ts';
 import { scopeOfTarget } from '../targets/direct-endpoint.ts';
 import { readTarget } from '../targets/targets.ts';
 import { NewRefused, type Obtained, refusedRetryMs, type Source } from './renewal.ts';
-import { childNamePrefix, timeoutMs } from './sources.ts';
+import { accessKeyOf, childNamePrefix, timeoutMs } from './sources.ts';
 
 /** As long as a direct endpoint goes on in an outage of the platform by default: nothing renews a token meanwhile. */
 export const directTTL = 3_600;
@@ -90,15 +90,11 @@ async function remove(platform: Platform, made: object, key: string): Promise<vo
 
 /** An access key of a person, by its name: below it the token ends with the key. */
 export async function parentOf(platform: Platform, key: string): Promise<Parent> {
-  const self = asObject((await platform.self({ key, timeoutMs: checkMs }))['status']);
-  const name = asText(self['accessKey']);
-  if (name !== undefined) return { key, name };
-  throw new Failure(
-    'usage',
-    'only an access key makes tokens, and this is another credential',
-    'Leave `--direct` out, or use an access key.',
-  );
+  const { name } = await accessKeyOf({ platform, key, timeoutMs: checkMs, wanted: tokens });
+  return { key, name };
 }
+
+const tokens = { what: 'tokens', option: '--direct' } as const;
 
 function readToken(made: object): Obtained {
   const { metadata, spec, status } = made as Record<string, unknown>;

@@ -52,15 +52,30 @@ export function trustSource(platform: Platform, trust: string, context: Context)
 /** Begins the name of what is made below a key: it says which one, and leaves room for more. */
 export const childNamePrefix = (name: string): string => name.slice(0, 40).replace(/[^a-z0-9]+$/, '');
 
-async function makeChild(platform: Platform, parent: string, ttl: number): Promise<Obtained> {
-  const self = asObject((await platform.self({ key: parent, timeoutMs }))['status']);
+interface AccessKeyQuestion {
+  readonly platform: Platform;
+  readonly key: string;
+  readonly timeoutMs: number;
+  /** For the failure of another credential: what is to be made below the key, and the option that asks for it. */
+  readonly wanted: { readonly what: string; readonly option: string };
+}
+
+/** Name and end of an access key, below which something is to be made. Throws a Failure for another credential. */
+export async function accessKeyOf({ platform, key, timeoutMs, wanted }: AccessKeyQuestion) {
+  const self = asObject((await platform.self({ key, timeoutMs }))['status']);
   const name = asText(self['accessKey']);
-  if (name === undefined)
-    throw new Failure(
-      'usage',
-      'only an access key makes child keys, and this is another credential',
-      'Leave `--child-ttl` out, or use an access key.',
-    );
+  if (name !== undefined) return { name, end: parseInstant(self['expirationTimestamp']) };
+  throw new Failure(
+    'usage',
+    `only an access key makes ${wanted.what}, and this is another credential`,
+    `Leave \`${wanted.option}\` out, or use an access key.`,
+  );
+}
+
+const childKeys = { what: 'child keys', option: '--child-ttl' } as const;
+
+async function makeChild(platform: Platform, parent: string, ttl: number): Promise<Obtained> {
+  const { name, end } = await accessKeyOf({ platform, key: parent, timeoutMs, wanted: childKeys });
   const body = {
     apiVersion,
     kind: 'OwnedAccessKey',
@@ -72,10 +87,7 @@ async function makeChild(platform: Platform, parent: string, ttl: number): Promi
   const { key } = asObject(made['spec']);
   if (typeof key !== 'string') throw new Failure('failure', 'the gateway made no key', 'Try again.');
   const created = parseInstant(asObject(made['metadata'])['creationTimestamp']);
-  const ends = [
-    created === undefined ? undefined : created + ttl * 1_000,
-    parseInstant(self['expirationTimestamp']),
-  ];
+  const ends = [created === undefined ? undefined : created + ttl * 1_000, end];
   const known = ends.filter((end) => end !== undefined);
   return defined({ key, end: known.length === 0 ? undefined : Math.min(...known) });
 }
