@@ -24,7 +24,7 @@ import { type Endpoint, startGateway } from '../gateway/endpoints.ts';
 import { type GatewayPlatform, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { Generator } from '../gateway/load.ts';
 import { secretOf, usedKeys } from '../gateway/stored-keys.ts';
-import { placeOf, storedToken } from '../gateway/stored-tokens.ts';
+import { placeOf, randomOf, storedToken } from '../gateway/stored-tokens.ts';
 import { processWith, usageOf } from '../measure/process-usage.ts';
 import { ratioOf } from '../measure/ratios.ts';
 import { interleave } from '../measure/rounds.ts';
@@ -133,7 +133,7 @@ function tokenFor(key: SigningKey, issuer: string): string {
     ...{ issuer, audience: [clusterAudiences(issuer, cluster).whole[0]], scopes: [] },
     identity: { kind: 'user', user: String(metadata.annotations[annotations.requester]), groups: [] },
     object: { kind: 'DirectClusterEndpointToken', name: metadata.name, uid: metadata.uid },
-    ...{ serial: 1, issuedAt: now - 60_000, notAfter: now + 3_600_000 },
+    ...{ serial: 1, random: randomOf(0), issuedAt: now - 60_000, notAfter: now + 3_600_000 },
   });
   return signToken(claims, key);
 }

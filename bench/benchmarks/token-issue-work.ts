@@ -1,7 +1,8 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { apiVersion } from '../../src/api/names.ts';
 import { reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
+import { tokenIDBytes, tokenIDHash } from '../../src/credentials/tokens/claims.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import type { IssueCredential } from '../../src/operator/credentials/issued/decision.ts';
@@ -40,7 +41,9 @@ async function issueTokens(): Promise<Operation> {
     keepPrevious: false,
   };
   return () => {
-    const token = signToken(claimsOf(record, issue, { issuer, enforces: () => false }), signer);
+    const claims = claimsOf(record, issue, { issuer, enforces: () => false }, randomBytes(tokenIDBytes));
+    tokenIDHash(claims.jti);
+    const token = signToken(claims, signer);
     if (tokenTooLarge(token)) throw new RangeError('the token of the benchmark is too large');
   };
 }

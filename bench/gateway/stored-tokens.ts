@@ -3,6 +3,7 @@ import { formatInstant } from '../../src/api/instant.ts';
 import { annotations } from '../../src/api/names.ts';
 import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
+import { tokenIDBytes, tokenIDHash } from '../../src/credentials/tokens/claims.ts';
 import { credentialObject } from '../world/credential-objects.ts';
 import { storedKey, usedKeys } from './stored-keys.ts';
 
@@ -15,6 +16,10 @@ const placeOfAgent = usedKeys + 1;
 export const tokenOf = (index: number): string =>
   createHash('sha512').update(`token ${index} of the benchmarks`).digest('base64url');
 
+/** The random part of its ID. */
+export const randomOf = (index: number): Uint8Array =>
+  createHash('sha256').update(`random part of token ${index}`).digest().subarray(0, tokenIDBytes);
+
 /** Tokens for one cluster as they stand in etcd, issued an hour ago by the operator. */
 export function* storedTokens(count: number, cluster: string, now: number) {
   for (let index = 0; index < count; index++) yield storedToken(index, cluster, now);
@@ -26,12 +31,15 @@ export function storedToken(index: number, cluster: string, now: number) {
   const [created, end] = [formatInstant(now - hour), formatInstant(now - hour + ttl * 1_000)];
   const { chain: __, accessKeyUID: ___, ...issued } = { chain: '', accessKeyUID: '', ...status };
   const spec = { ttl, scope: { clusters: [{ cluster }] } };
+  const serial = 1;
+  const jti = [kept.uid, serial, Buffer.from(randomOf(index)).toString('base64url')].join('.');
   return {
     ...object,
     metadata: { ...kept, creationTimestamp: created },
     spec,
     status: {
       ...issued,
+      ...{ serial, tokenID: { serial, hash: tokenIDHash(jti) } },
       ...{ credentialHash: credentialHash(tokenOf(index)), fingerprint: computeFingerprints(spec)[0] },
       // A token without a key above it speaks for its creator, and is confirmed for no one else.
       subject: kept.annotations[annotations.requester],

@@ -76,6 +76,7 @@ const statuses: Readonly<Record<CredentialKind, (index: number) => object>> = {
   DirectClusterEndpointToken: (index) => ({
     ...issued(index),
     signingKeyID: sha256('signing key').slice(0, 43),
+    tokenID: { serial: 1, hash: sha256(`ID of token ${index}`) },
     audiences: ['https://latchkey.example.com/clusters'],
   }),
   VirtualClusterInstanceKubeConfig: (index) => ({

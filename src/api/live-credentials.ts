@@ -2,9 +2,8 @@
 export interface LiveCredential {
   /** SHA-256 of the bearer string, hexadecimal. */
   readonly hash: string;
-  /** Of the object: `<uid>.<serial>`. */
-  readonly jti: string;
   /** Of the object. */
+  readonly uid: string;
   readonly name: string;
   readonly user: string;
   readonly groups: readonly string[];
@@ -12,6 +11,8 @@ export interface LiveCredential {
   readonly scopes: readonly LiveScope[];
   /** Epoch milliseconds. */
   readonly end: number;
+  /** SHA-256, hexadecimal, of the `jti`. Absent for a token of an earlier release, whose `jti` can be guessed. */
+  readonly tokenID?: string;
 }
 
 /**

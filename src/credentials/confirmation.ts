@@ -28,6 +28,7 @@ export function toLiveConfirmation(status: JsonObject): LiveConfirmation {
     accessKeyUID: shared.text(asText(status['accessKeyUID'])),
     chain: asText(status['chain']),
     signingKeyID: shared.text(asText(status['signingKeyID'])),
+    tokenIDHash: toTokenIDHash(status),
     confirmedGroups: toGroups(status['confirmedGroups']),
     subject: shared.text(asText(status['subject'])),
     lastActivity: parseInstant(status['lastActivity']),
@@ -96,7 +97,14 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
     issuedAt: parseInstant(previous['issuedAt']),
     // Earlier releases called it `keyID`. First, because they leave the field that they do not know as it was before.
     signingKeyID: shared.text(asText(previous['keyID']) ?? asText(previous['signingKeyID'])),
+    tokenIDHash: toTokenIDHash(previous),
   });
+}
+
+/** An operator of an earlier release issues another token, with another serial, and leaves the ID of the former one as it was. */
+function toTokenIDHash({ tokenID, serial }: JsonObject): string | undefined {
+  const { serial: own, hash } = asObject(tokenID);
+  return asCount(own) !== undefined && own === serial ? asHash(hash) : undefined;
 }
 
 function asHash(value: unknown): string | undefined {

@@ -160,6 +160,20 @@ describe('toCredentialRecord', () => {
     expect(status.previous?.signingKeyID).toBe(expected);
   });
 
+  const tokenID = 'a'.repeat(64);
+  it.each([
+    ['this release', { serial: 4, tokenID: { serial: 4, hash: tokenID } }, tokenID],
+    ['an earlier release over one of this', { serial: 5, tokenID: { serial: 4, hash: tokenID } }, undefined],
+    ['an earlier release', { serial: 4 }, undefined],
+    ['no one, for it names no serial', { tokenID: { hash: tokenID } }, undefined],
+    ['no one, for it is no hash', { serial: 4, tokenID: { serial: 4, hash: 'uid.4' } }, undefined],
+  ])('knows the ID of a token, and of a predecessor, that %s wrote', (_, named, expected) => {
+    const former = { credentialHash: credentialHash('old'), expirationTimestamp: '2026-11-21T10:10:00Z' };
+    const previous = { ...former, serial: 0, ...named };
+    const { status } = recordOf(credentialObject({ status: { ...named, previous } }));
+    expect([status.tokenIDHash, status.previous?.tokenIDHash]).toEqual([expected, expected]);
+  });
+
   it('keys namespaced objects by namespace and name', () => {
     const object = credentialObject({
       kind: 'VirtualClusterInstanceKubeConfig',

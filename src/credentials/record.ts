@@ -20,6 +20,8 @@ export interface LiveConfirmation {
   readonly chain?: string;
   /** Signed tokens only: the `kid` in their header. */
   readonly signingKeyID?: string;
+  /** Tokens only: SHA-256, hexadecimal, of their `jti`. Absent: an earlier release issued it, with a `jti` that can be guessed. */
+  readonly tokenIDHash?: string;
   /**
    * Below a key: of its groups those that this credential may have, because its requester may. Without a key above, of a token or
    * kubeconfig: the groups that its requester had at the last issue. Absent: it was confirmed by a release that did not say.
@@ -91,6 +93,8 @@ export interface PreviousCredential {
   readonly issuedAt?: number;
   /** Signed tokens only. */
   readonly signingKeyID?: string;
+  /** As of the present one. */
+  readonly tokenIDHash?: string;
 }
 
 export interface SecretReference {

@@ -1,6 +1,7 @@
 // The duty of reconcile-10k on @dot-i/k8s-operator as its authors ship it; see ../../README.md. What an object should
 // look like is decided by Latchkey's own functions: what differs is how objects are watched, queued and written.
 
+import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { group, version } from '../../../src/api/names.ts';
@@ -9,6 +10,7 @@ import { toCredentialRecord } from '../../../src/credentials/credential-record.t
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { noSitePolicy } from '../../../src/credentials/site-policy.ts';
+import { tokenIDBytes, tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
 import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey, type SigningKey } from '../../../src/credentials/tokens/signing-key.ts';
 import { decideKey } from '../../../src/operator/credentials/access-keys/policy.ts';
@@ -85,8 +87,10 @@ function statusOfToken(record: CredentialRecord, key: SigningKey): Record<string
   };
   const step = decideIssued(input);
   if (step.step !== 'issue') return undefined;
-  const token = signToken(claimsOf(record, step, { issuer, enforces: () => false }), key);
-  const issued = { document: token, credentialHash: credentialHash(token), signingKeyID: key.kid };
+  const claims = claimsOf(record, step, { issuer, enforces: () => false }, randomBytes(tokenIDBytes));
+  const token = signToken(claims, key);
+  const extra = { tokenIDHash: tokenIDHash(claims.jti) };
+  const issued = { document: token, credentialHash: credentialHash(token), signingKeyID: key.kid, extra };
   return statusPatch(record, issuedStatus(input, step, issued), Date.now());
 }
 

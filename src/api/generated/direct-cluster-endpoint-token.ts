@@ -164,6 +164,7 @@ export interface DirectClusterEndpointTokenStatus {
    * Thumbprint of the key that signed the present token, the `kid` in its header.
    */
   signingKeyID?: string;
+  tokenID?: DirectClusterEndpointTokenStatusTokenID;
   /**
    * The user that the credential speaks for: of a team `team:` and its name. Of one that is refused, as far as the object itself says it.
    */
@@ -189,6 +190,19 @@ export interface DirectClusterEndpointTokenStatus {
    * Hash of the UIDs and fingerprints of all parents at issue; the credential works only while it is the present one.
    */
   chain?: string;
+}
+/**
+ * ID of the present token, by which an authorization webhook knows it. Absent for a token of an earlier release, which the webhook refuses.
+ */
+export interface DirectClusterEndpointTokenStatusTokenID {
+  /**
+   * Number of the token with this ID. With another serial than that of the status it counts for nothing.
+   */
+  serial: number;
+  /**
+   * SHA-256, in hexadecimal, of the claim `jti`.
+   */
+  hash: string;
 }
 /**
  * Predecessor that stays valid for a short time after a planned renewal; absent otherwise.
@@ -218,4 +232,18 @@ export interface DirectClusterEndpointTokenStatusPrevious {
    * Thumbprint as in signingKeyID, in an object of an earlier release.
    */
   keyID?: string;
+  tokenID?: DirectClusterEndpointTokenStatusPreviousTokenID;
+}
+/**
+ * ID of the predecessor, as status.tokenID.
+ */
+export interface DirectClusterEndpointTokenStatusPreviousTokenID {
+  /**
+   * Number of the token with this ID.
+   */
+  serial: number;
+  /**
+   * SHA-256, in hexadecimal, of the claim `jti`.
+   */
+  hash: string;
 }

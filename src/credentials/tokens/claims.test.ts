@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TokenRequest, tokenClaims } from './claims.ts';
+import { type TokenRequest, tokenClaims, tokenIDBytes, tokenIDHash } from './claims.ts';
 
 const request: TokenRequest = {
   issuer: 'https://platform.example.com',
@@ -40,6 +40,16 @@ describe('tokenClaims', () => {
   ])('writes %s so that JSON cannot change its meaning', (_, scopes, written) => {
     const text = JSON.stringify(tokenClaims({ ...request, scopes }));
     expect(JSON.parse(text)['management.platform.sh'].scopes).toEqual(written);
+  });
+
+  it('has an ID that no one can guess, and a hash of it that stands for no other', () => {
+    const random = Uint8Array.from({ length: tokenIDBytes }, (_, index) => index);
+    const { jti } = tokenClaims({ ...request, random });
+    expect(tokenIDBytes).toBeGreaterThanOrEqual(16);
+    expect(jti).toBe('uid-1.4.AAECAwQFBgcICQoLDA0ODw');
+    const next = tokenClaims({ ...request, random: random.toReversed() });
+    expect(tokenIDHash(jti)).toMatch(/^[0-9a-f]{64}$/);
+    expect(new Set([jti, 'uid-1.4', next.jti].map(tokenIDHash)).size).toBe(3);
   });
 
   it('names the one instance that a kubeconfig is good for', () => {

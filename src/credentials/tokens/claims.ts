@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { defined } from '../../api/json.ts';
 import { group } from '../../api/names.ts';
 import type { Identity } from '../identity.ts';
@@ -19,6 +20,8 @@ export interface TokenRequest {
   /** The virtual cluster instance that the token is good for and no other, not even a later one of that name. */
   readonly instance?: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly serial: number;
+  /** Keeps `jti` from being guessed. Absent for kubeconfigs: no one knows their tokens by it. */
+  readonly random?: Uint8Array;
   /** The own scope and those of all ancestors, nearest first; `undefined` for one that does not narrow. */
   readonly scopes: readonly unknown[];
   /** Epoch milliseconds. */
@@ -48,7 +51,16 @@ export interface TokenClaims {
   readonly [group]: PlatformClaim;
 }
 
-/** The claims of one token. `jti` is `<uid>.<serial>`; times are rounded down, so that a token never outlives its object's end. */
+/** Of random bytes in a `jti`. */
+export const tokenIDBytes = 16;
+
+/** SHA-256, hexadecimal, of a `jti`. To know a token by it takes no more, and from it no one can make a token of the same `jti`. */
+export const tokenIDHash = (jti: string): string => hash('sha256', jti, 'hex');
+
+/**
+ * The claims of one token. `jti` is `<uid>.<serial>`, with a random part behind another dot; times are rounded down, so that a token
+ * never outlives its object's end.
+ */
 export function tokenClaims(request: TokenRequest): TokenClaims {
   const { object, parent, instance } = request;
   const issuedAt = Math.floor(request.issuedAt / 1000);
@@ -60,13 +72,23 @@ export function tokenClaims(request: TokenRequest): TokenClaims {
     iat: issuedAt,
     nbf: issuedAt,
     exp: Math.floor(request.notAfter / 1000),
-    jti: `${object.uid}.${request.serial}`,
+    jti: tokenIDOf(request),
     [group]: {
       object,
       ...defined({ parent, instance }),
       scopes: narrowing(request.scopes),
     },
   };
+}
+
+/** The webhook knows a token by it alone: guessed, it would pass there with the signature of a leaked key. */
+function tokenIDOf({ object, serial, random }: TokenRequest): string {
+  const parts = [
+    object.uid,
+    serial,
+    ...(random === undefined ? [] : [Buffer.from(random).toString('base64url')]),
+  ];
+  return parts.join('.');
 }
 
 /** JSON would write an absent scope as `null`, which means the opposite: nothing allowed. */

@@ -4,7 +4,7 @@ import { toVerdict } from './endpoint-verdict.ts';
 
 const top = { owner: 'top', scope: { clusters: [{ cluster: 'edge' }] } };
 const credentialOf = (name: string, scopes: LiveCredential['scopes']): LiveCredential => ({
-  ...{ hash: 'a'.repeat(64), jti: 'uid.1', name, user: 'ann', groups: [], scopes, end: 1 },
+  ...{ hash: 'a'.repeat(64), uid: 'uid', name, user: 'ann', groups: [], scopes, end: 1 },
 });
 
 it('makes one gate of a scope that tokens have in common', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { LiveCredential, Positions } from '../../api/live-credentials.ts';
+import { tokenIDHash } from '../../credentials/tokens/claims.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
 import { BadStream } from './line-reader.ts';
 import { LiveSet } from './live-set.ts';
@@ -21,7 +22,7 @@ function setUp({ outageMs = hour } = {}) {
   const options = { cluster: 'edge', clock, outageMs, onChange: (hash: string) => changed.push(hash) };
   const followed = new FollowedCredentials(options);
   const credential = (hash: string, more: Partial<LiveCredential> = {}) => ({
-    ...{ hash, jti: `uid-${hash[0]}.1`, name: 'ci', user: 'ann', groups: ['dev'], scopes: [] },
+    ...{ hash, uid: `uid-${hash[0]}`, name: 'ci', user: 'ann', groups: ['dev'], scopes: [] },
     ...{ end: clock.now() + 10 * hour, ...more },
   });
   let number = 0;
@@ -105,16 +106,42 @@ describe('a stream', () => {
     begin();
     for (let index = 0; index < 100_000; index += 1) {
       const hash = index.toString(16).padStart(64, '0');
-      send('ADD', credential(hash, { jti: `uid-${index}.1`, user: `user-${index % 1_000}` }));
+      send('ADD', credential(hash, { uid: `uid-${index}`, user: `user-${index % 1_000}` }));
     }
     send('SYNCED', { positions: at(5) });
     expect(followed.find('1869f'.padStart(64, '0'))?.identity.user).toBe('user-999');
   });
 });
 
+describe('a token that an API server asks about', () => {
+  const jti = 'uid-a.1.AAECAwQFBgcICQoLDA0ODw';
+  const setUpToken = (more: Partial<LiveCredential>) => {
+    const world = setUp();
+    world.begin();
+    world.send('ADD', world.credential(a, more));
+    world.send('SYNCED', { positions: at(5) });
+    return world;
+  };
+
+  it('is known by the jti whose hash the platform has named, and by no other', () => {
+    const { followed, send } = setUpToken({ tokenID: tokenIDHash(jti) });
+    expect(followed.findToken(jti)).toBe(followed.find(a));
+    for (const guessed of ['uid-a.1', 'uid-a.1.', `${jti}A`, tokenIDHash(jti), ''])
+      expect(followed.findToken(guessed)).toBeUndefined();
+    send('DROP', { hash: a });
+    expect(followed.findToken(jti)).toBeUndefined();
+  });
+
+  it('is none where the platform names no hash, because then the jti can be guessed', () => {
+    const { followed } = setUpToken({});
+    expect(followed.find(a)).toBeDefined();
+    for (const guessed of ['uid-a.1', jti, '']) expect(followed.findToken(guessed)).toBeUndefined();
+  });
+});
+
 describe('a bad stream', () => {
   const good = {
-    ...{ hash: b, jti: 'uid-b.1', name: 'ci', user: 'ann', groups: [], scopes: [], end: 1 },
+    ...{ hash: b, uid: 'uid-b', name: 'ci', user: 'ann', groups: [], scopes: [], end: 1 },
   };
   const start = { type: 'START', number: 1, object: { cluster: 'edge', uid: 'u1' } };
   const add = { type: 'ADD', number: 2, object: good };
@@ -156,6 +183,8 @@ describe('a bad stream', () => {
       /cannot be read/,
     ],
     ['has a group that is no text', [start, { ...add, object: { ...good, groups: [1] } }], /cannot be read/],
+    ['has a short ID of a token', [start, { ...add, object: { ...good, tokenID: 'bb' } }], /cannot be read/],
+    ['has a UID that is none', [start, { ...add, object: { ...good, uid: 'a/b' } }], /cannot be read/],
     ['names no user', [start, { ...add, object: { ...good, user: '' } }], /cannot be read/],
     ['names no end', [start, { ...add, object: { ...good, end: -1 } }], /cannot be read/],
     [

@@ -1,5 +1,6 @@
 import { beatMs, type LiveCredential, type LiveSpace, type Positions } from '../../api/live-credentials.ts';
 import type { Identity } from '../../credentials/identity.ts';
+import { tokenIDHash } from '../../credentials/tokens/claims.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { newerVersion } from '../../kube/object.ts';
 import { steadyTime } from '../index/credential-index.ts';
@@ -129,9 +130,9 @@ export class FollowedCredentials {
     return known.verdict ?? this.#judge(hash, known);
   }
 
-  /** The verdict on the token with this `jti`. */
+  /** The verdict on the token with this `jti`: only one that the platform itself has named, never one that a signature alone vouches for. */
   findToken(jti: string): Verdict | undefined {
-    const hash = this.#set?.hashes.get(jti);
+    const hash = this.#set?.byTokenID.get(tokenIDHash(jti));
     return hash === undefined ? undefined : this.find(hash);
   }
 

@@ -12,7 +12,7 @@ const reading = {
 };
 const whole = { owner: 'OwnedAccessKey "top"', scope: { clusters: [{ cluster }] } };
 const credentialWith = (scopes: readonly LiveScope[]): LiveCredential => ({
-  ...{ hash: 'a'.repeat(64), jti, name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
+  ...{ hash: 'a'.repeat(64), uid: 'uid-1', name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
 });
 
 const pods = { namespace: 'default', verb: 'list', version: 'v1', resource: 'pods' };

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzipSync, gzip } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -24,8 +24,8 @@ function setOf(count: number): LiveSet {
     const hash = randomBytes(32).toString('hex');
     const scopes = [{ owner: 'OwnedAccessKey "ci"', scope: { clusters: [{ cluster: 'edge' }] } }];
     const names = { name: `token-${index}`, user: `user-${index}`, groups: ['dev'], scopes };
-    const jti = `${randomBytes(16).toString('hex')}.1`;
-    set.apply({ type: 'ADD', number: 3, object: { hash, jti, end: now + index, ...names } });
+    const [uid, tokenID] = [randomUUID(), randomBytes(32).toString('hex')];
+    set.apply({ type: 'ADD', number: 3, object: { hash, uid, tokenID, end: now + index, ...names } });
   }
   set.apply({ type: 'SYNCED', number: 4, object: { positions } });
   return set;
@@ -121,7 +121,7 @@ describe('the set for a restart', () => {
     const scopes = [{ owner: 'key', scope: { rules: ['x'.repeat(60_000)] } }];
     for (let index = 0; index < 600; index += 1) {
       const hash = index.toString(16).padStart(64, '0');
-      const names = { jti: 'uid.1', name: 'ci', user: 'ann', groups: [], scopes };
+      const names = { uid: 'uid', name: 'ci', user: 'ann', groups: [], scopes };
       set.apply({ type: 'ADD', number: 2, object: { hash, end: now + index, ...names } });
     }
     const rendered = await keep(set);

@@ -85,15 +85,16 @@ export const isBehind = (positions: Positions, other: Positions): boolean =>
 
 /** Undefined for what names no user, or no end. */
 export function readCredential(object: JsonObject): LiveCredential | undefined {
-  const { hash, jti, name, user, groups, scopes, end } = object;
-  const isWhole =
-    isHash(hash) && typeof jti === 'string' && /^[^.]{1,64}\.\d{1,15}$/.test(jti) && isObjectName(name);
-  if (!isWhole || !asText(user) || asCount(end) === undefined) return undefined;
+  const { hash, uid, name, user, groups, scopes, end, tokenID } = object;
+  const isNamed = isHash(hash) && typeof uid === 'string' && /^[\w-]{1,64}$/.test(uid) && isObjectName(name);
+  if (!isNamed || !asText(user) || asCount(end) === undefined) return undefined;
+  if (tokenID !== undefined && !isHash(tokenID)) return undefined;
   if (!Array.isArray(groups) || asTexts(groups).length !== groups.length) return undefined;
   // Without its scopes a token could do more than it should.
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return undefined;
   const read = scopes.map(({ owner, scope }) => ({ owner, scope }));
-  return { hash, jti, name, user: String(user), groups, scopes: read, end: Number(end) };
+  const found = { hash, uid, name, user: String(user), groups, scopes: read, end: Number(end) };
+  return tokenID === undefined ? found : { ...found, tokenID };
 }
 
 const isScope = (value: unknown): value is LiveCredential['scopes'][number] =>

@@ -15,7 +15,7 @@ const add = (set: LiveSet, hash: string, scopes: LiveCredential['scopes']): stri
   set.apply({
     type: 'ADD',
     number: 2,
-    object: { hash, jti: 'uid.1', name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
+    object: { hash, uid: 'uid', name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
   });
 const scopesOf = (set: LiveSet, hash: string) => set.credentials.get(hash)?.credential.scopes ?? [];
 
@@ -69,28 +69,38 @@ describe('the scopes of credentials', () => {
   });
 });
 
-describe('the token of a jti', () => {
-  const apply = (set: LiveSet, hash: string, jti: string): void =>
+describe('the token of an ID', () => {
+  const [one, two] = [hashOf('1'), hashOf('2')];
+  const apply = (set: LiveSet, hash: string, tokenID?: string): void =>
     void set.apply({
       ...{ type: 'ADD', number: 2 },
-      object: { hash, jti, name: 'ci', user: 'ann', groups: [], scopes: [], end: 1 },
+      object: {
+        ...{ hash, uid: 'uid', name: 'ci', user: 'ann', groups: [], scopes: [], end: 1 },
+        ...(tokenID !== undefined && { tokenID }),
+      },
     });
 
   it('is found until it is dropped', () => {
     const set = new LiveSet();
-    apply(set, a, 'uid.1');
-    apply(set, b, 'uid.2');
+    apply(set, a, one);
+    apply(set, b, two);
     set.drop(a);
-    expect([...set.hashes]).toEqual([['uid.2', b]]);
+    expect([...set.byTokenID]).toEqual([[two, b]]);
   });
 
   it('is not found by a former one, nor lost with another that claimed the same', () => {
     const set = new LiveSet();
-    apply(set, a, 'uid.1');
-    apply(set, a, 'uid.2');
-    expect([...set.hashes]).toEqual([['uid.2', a]]);
-    apply(set, b, 'uid.2');
+    apply(set, a, one);
+    apply(set, a, two);
+    expect([...set.byTokenID]).toEqual([[two, a]]);
+    apply(set, b, two);
     set.drop(a);
-    expect([...set.hashes]).toEqual([['uid.2', b]]);
+    expect([...set.byTokenID]).toEqual([[two, b]]);
+  });
+
+  it('is not found where the platform names none: an earlier release issued it, with one that can be guessed', () => {
+    const set = new LiveSet();
+    apply(set, a);
+    expect([set.credentials.size, set.byTokenID.size]).toEqual([1, 0]);
   });
 });

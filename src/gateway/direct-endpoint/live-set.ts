@@ -24,8 +24,8 @@ export const maxSpaces = 50_000;
 /** The credentials that are good in the cluster and the spaces in it, as one stream named them. */
 export class LiveSet {
   readonly credentials = new Map<string, KnownCredential>();
-  /** The hash of each of them, by `jti`. */
-  readonly hashes = new Map<string, string>();
+  /** The hash of each of them that has one, by the ID of the token. */
+  readonly byTokenID = new Map<string, string>();
   /** By `project/name`. */
   readonly spaces = new Map<string, LiveSpace>();
   /** Of the object Cluster. */
@@ -57,21 +57,21 @@ export class LiveSet {
   }
 
   drop(hash: string): string {
-    const jti = this.credentials.get(hash)?.credential.jti ?? '';
-    if (this.hashes.get(jti) === hash) this.hashes.delete(jti);
+    const tokenID = this.credentials.get(hash)?.credential.tokenID ?? '';
+    if (this.byTokenID.get(tokenID) === hash) this.byTokenID.delete(tokenID);
     this.credentials.delete(hash);
     return hash;
   }
 
   #add(credential: LiveCredential): string {
-    const { hash, groups, user } = credential;
+    const { hash, groups, tokenID, user } = credential;
     const scopes = shareScopes(credential.scopes);
     // One that is too large is not good. An error would end the stream, and lock everyone out.
     if (scopes === undefined) return this.drop(hash);
     if (!this.credentials.has(hash) && this.credentials.size >= maxCredentials)
       throw new BadStream('it names too many credentials');
     this.drop(hash);
-    this.hashes.set(credential.jti, hash);
+    if (tokenID !== undefined) this.byTokenID.set(tokenID, hash);
     const lean = { ...credential, groups: shared.json(groups), scopes, user: shared.text(user) };
     this.credentials.set(hash, { credential: lean });
     return hash;

@@ -18,7 +18,7 @@ const synced = { type: 'SYNCED', number: 2, object: { positions } } as const;
 async function setUp() {
   const clock = new FakeClock();
   const set = new LiveSet();
-  const names = { jti: 'uid.1', name: 'ci', user: 'ann', groups: [], scopes: [] };
+  const names = { uid: 'uid', name: 'ci', user: 'ann', groups: [], scopes: [] };
   set.apply(start);
   set.apply({ type: 'ADD', number: 2, object: { hash, ...names, end: clock.now() + 86_400_000 } });
   set.apply({ ...synced, number: 3 });

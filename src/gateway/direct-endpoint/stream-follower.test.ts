@@ -19,7 +19,7 @@ const text = (number: number, type: string, object: object): string =>
 const start = text(1, 'START', { cluster: 'edge', uid: 'u1' });
 const add = (number: number, added: string): string =>
   text(number, 'ADD', {
-    ...{ hash: added, jti: `uid-${added[0]}.1`, name: 'ci', user: 'ann', groups: [], scopes: [] },
+    ...{ hash: added, uid: `uid-${added[0]}`, name: 'ci', user: 'ann', groups: [], scopes: [] },
     end: clock.now() + 3_600_000,
   });
 const whole = start + add(2, hash) + text(3, 'SYNCED', { positions });

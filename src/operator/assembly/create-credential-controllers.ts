@@ -86,6 +86,7 @@ function createTokens(context: OperatorContext, kind: CredentialKind) {
     issuer: settings.baseURL,
     enforces: (cluster) => targets.cluster(cluster)?.enforcesScopes === true,
     limits: issuedLimits(settings, settings.maxTokenTTLSeconds),
+    randomBytes: (count) => randomBytes(count),
     assertMayIssue: mayIssue(context),
   });
 }

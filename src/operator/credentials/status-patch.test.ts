@@ -66,12 +66,28 @@ describe('statusPatch', () => {
     const wanted = { ...previous, expirationTimestamp: '2026-11-21T10:00:40Z' };
     expect(statusPatch(record(written), next, now)).toEqual({ previous: wanted });
     expect(statusPatch(record({ ...written, previous: { ...former, keyID: 'k1' } }), next, now)).toEqual({
-      previous: { ...wanted, keyID: null, signingKeyID: null, issuedAt: null },
+      previous: { ...wanted, keyID: null, signingKeyID: null, issuedAt: null, tokenID: null },
     });
     const named = { ...next.confirmation, previous: { ...previous, signingKeyID: 'k2' } };
     expect(
       statusPatch(record({ ...written, previous: former }), { ...next, confirmation: named }, now),
-    ).toEqual({ previous: { ...wanted, keyID: null, signingKeyID: 'k2', issuedAt: null } });
+    ).toEqual({ previous: { ...wanted, keyID: null, signingKeyID: 'k2', issuedAt: null, tokenID: null } });
+  });
+
+  it('writes the ID of a token with its serial, which a later token without an ID does not have', () => {
+    const [first, second] = ['d'.repeat(64), 'e'.repeat(64)];
+    const previous = {
+      ...{ credentialHash: 'c'.repeat(64), serial: 2, expirationTimestamp: created + 40_000 },
+      tokenIDHash: first,
+    };
+    const confirmation = { ...desired.confirmation, serial: 3, tokenIDHash: second, previous };
+    expect(statusPatch(record(written), { ...desired, confirmation }, now)).toMatchObject({
+      serial: 3,
+      tokenID: { serial: 3, hash: second },
+      previous: { serial: 2, tokenID: { serial: 2, hash: first } },
+    });
+    const withID = { ...written, tokenID: { serial: written.serial, hash: first } };
+    expect(statusPatch(record(withID), desired, now)).toEqual({ tokenID: null });
   });
 
   it('keeps the transition time of a condition whose status stays', () => {

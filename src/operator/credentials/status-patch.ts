@@ -3,7 +3,7 @@ import { credentialKinds } from '../../api/credential-kinds.ts';
 import { formatTimestamp } from '../../api/instant.ts';
 import { defined, isObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
-import type { Confirmation, CredentialRecord } from '../../credentials/record.ts';
+import type { Confirmation, CredentialRecord, PreviousCredential } from '../../credentials/record.ts';
 import { scopeSummary } from '../../scope/gate/scope-summary.ts';
 import { conditionsPatch, type DesiredConditions } from '../shared/conditions.ts';
 import { stateOf } from '../shared/state.ts';
@@ -110,7 +110,7 @@ function changedFields(present: Confirmation, wanted: Confirmation): StatusField
 }
 
 /** A merge patch leaves what it does not name: it would say of the new predecessor by which key the former one was signed. */
-const ofFormer = { keyID: null, signingKeyID: null, issuedAt: null };
+const ofFormer = { keyID: null, signingKeyID: null, issuedAt: null, tokenID: null };
 
 function writtenFields(confirmation: Confirmation): StatusFields {
   const { lastActivity: _ofTheGateway, previous, ...fields } = confirmation;
@@ -126,6 +126,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     confirmedGroups: fields.confirmedGroups,
     keyID: fields.keyID,
     signingKeyID: fields.signingKeyID,
+    tokenID: tokenIDOf(fields),
     subject: fields.subject,
     audiences: fields.audiences,
     keySource: fields.keySource,
@@ -141,12 +142,29 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     boundSerials: fields.boundSerials,
     criticalScopes: fields.criticalScopes,
     allowedNamespaces: fields.allowedNamespaces,
-    previous: previous && {
-      ...previous,
-      expirationTimestamp: formatTimestamp(previous.expirationTimestamp),
-      ...defined({ issuedAt: formatTimestamp(previous.issuedAt) }),
-    },
+    previous: previous && writtenPrevious(previous),
   };
+}
+
+function writtenPrevious({ tokenIDHash, ...previous }: PreviousCredential): StatusFields {
+  const { serial } = previous;
+  return {
+    ...previous,
+    expirationTimestamp: formatTimestamp(previous.expirationTimestamp),
+    ...defined({
+      issuedAt: formatTimestamp(previous.issuedAt),
+      tokenID: tokenIDOf({ tokenIDHash, serial }),
+    }),
+  };
+}
+
+/** With its serial: an operator of an earlier release leaves it behind when it issues the next token. */
+const tokenIDOf = ({ serial, tokenIDHash: hash }: TokenID) =>
+  hash === undefined ? undefined : { serial, hash };
+
+interface TokenID {
+  readonly serial: number;
+  readonly tokenIDHash?: string | undefined;
 }
 
 function credentialChange(record: CredentialRecord, desired: DesiredStatus): StatusFields {

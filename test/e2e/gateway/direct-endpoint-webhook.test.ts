@@ -1,10 +1,16 @@
+import { createPrivateKey } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { createAuthority, createClient } from '../../../lab/controlplane/certificates.ts';
 import { trustingConfiguration } from '../../../lab/gateway/trusting-configuration.ts';
+import { secretAt } from '../../../lab/operator/api.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { apiVersion, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { credentialLocks } from '../../../src/api/resources.ts';
+import { tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
+import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
 import type { IssuedToken } from './direct-world.ts';
 import { webhookWorld } from './webhook-world.ts';
 
@@ -181,6 +187,50 @@ describe('an API server that asks the webhook', () => {
       return exitCode === 0;
     });
     expect(await answers()).toBe(before);
+  });
+});
+
+describe('a token that is forged with the real signing key, which the API server takes,', () => {
+  /** As someone with a copy of the key would sign it, for as long as they like. */
+  async function forge(real: string, changes: object): Promise<string> {
+    const [{ kid }, claims] = partsOf(real);
+    const { data = {} } = await admin.get(secretAt(systemNamespace, systemObjects.signingKeys));
+    const privateKey = createPrivateKey(Buffer.from(data[`${kid}.pem`] ?? '', 'base64'));
+    return signToken({ ...claims, exp: claims.exp + 86_400, ...changes }, { kid, privateKey });
+  }
+
+  it('is refused with a serial that was guessed, and with every other ID that is not that of the token', async () => {
+    const { object, token: text } = await token();
+    const { uid } = object.metadata;
+    const { jti } = partsOf(text)[1];
+    expect(jti).toMatch(new RegExp(`^${uid}\\.1\\.[\\w-]{22}$`));
+    const hash = object.status.tokenID?.hash;
+    expect(hash).toBe(tokenIDHash(jti));
+    for (const guessed of [`${uid}.1`, `${uid}.1.${'A'.repeat(22)}`, hash]) {
+      const answer = await ask(await forge(text, { jti: guessed }), configMaps);
+      expect(answer).toMatchObject({
+        status: 403,
+        message: expect.stringContaining('ERR_WEBHOOK_CREDENTIAL'),
+      });
+    }
+    expect((await ask(text, configMaps)).status).toBe(200);
+  });
+
+  it('with an ID that somebody has seen can do no more than the token, and stops with it', async () => {
+    const { token: text, hash } = await token();
+    const copy = await forge(text, { jti: partsOf(text)[1].jti });
+    expect((await ask(copy, configMaps)).status).toBe(200);
+    expect((await ask(copy, '/api/v1/namespaces/default/secrets')).message).toContain('ERR_SCOPE');
+    for (const changes of [{ sub: 'somebody-else' }, { groups: ['admins'] }])
+      expect((await ask(await forge(text, changes), configMaps)).message).toContain('ERR_WEBHOOK_CREDENTIAL');
+    await admin.createObject(credentialLocks, {
+      apiVersion,
+      kind: credentialLocks.kind,
+      metadata: { name: world.name('lock') },
+      spec: { credentialHash: hash },
+    });
+    for (const each of [text, copy])
+      await until('the lock stops it', async () => (await ask(each, configMaps)).status === 403);
   });
 });
 

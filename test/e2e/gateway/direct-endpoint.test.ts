@@ -1,8 +1,10 @@
+import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { bindRole } from '../../../lab/operator/rights.ts';
 import { leastMs, until } from '../../../lab/operator/until.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
+import { tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
 import { directWorld } from './direct-world.ts';
 import { liveStream, streamPath } from './live-stream.ts';
 
@@ -20,7 +22,7 @@ const own = `/apis/${apiVersion}`;
 
 describe('the stream of a cluster', () => {
   it('begins with its name, says what is good and what a space is, then that all was said, and beats', async () => {
-    const { object, hash } = await direct.token(await direct.user(), {
+    const { object, hash, token } = await direct.token(await direct.user(), {
       scope: { spaces: [{ project: direct.project, space: direct.space }] },
     });
     const elsewhere = await direct.token(await direct.user(), {
@@ -35,7 +37,7 @@ describe('the stream of a cluster', () => {
     });
     expect(await stream.find('ADD', (line) => line.hash === hash)).toEqual({
       hash,
-      jti: `${object.metadata.uid}.1`,
+      uid: object.metadata.uid,
       name: object.metadata.name,
       user: object.status.subject,
       groups: [],
@@ -46,6 +48,7 @@ describe('the stream of a cluster', () => {
         },
       ],
       end: Date.parse(String(object.status.expirationTimestamp)),
+      tokenID: tokenIDHash(decodeJwt(token).jti ?? ''),
     });
     expect(await stream.find('SPACE')).toMatchObject({ name: direct.space, namespace: 'default' });
     const added = stream.lines.flatMap((line) => (line.type === 'ADD' ? [line.object.hash] : []));

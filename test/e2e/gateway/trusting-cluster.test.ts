@@ -86,7 +86,7 @@ describe('an API server that is pointed at the discovery of the gateway', () => 
     const user = await whoAmI(await tokenWith(clusters(trustingClusterName)));
     expect(user).toHaveProperty(
       ['extra', 'authentication.kubernetes.io/credential-id'],
-      [expect.stringMatching(/^JTI=[0-9a-f-]{36}\.1$/)],
+      [expect.stringMatching(/^JTI=[0-9a-f-]{36}\.1\.[\w-]{22}$/)],
     );
   });
 

@@ -30,7 +30,7 @@ describe.concurrent('a renewal that becomes due because the life of the access k
     const second = await admin.until(first, 'a successor', ({ status }) => status.serial === 2);
     const successor = await read();
     expect(successor).not.toBe(predecessor);
-    expect((await issuer.verify(successor)).jti).toBe(`${first.metadata.uid}.2`);
+    expect((await issuer.verify(successor)).jti).toMatch(new RegExp(`^${first.metadata.uid}\\.2\\.`));
     const { previous } = second.status;
     expect(previous).toMatchObject({ serial: 1, credentialHash: first.status.credentialHash });
     const goodUntil = new Date(previous.expirationTimestamp).getTime();

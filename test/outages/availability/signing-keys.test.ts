@@ -62,7 +62,7 @@ describe('signing keys that are all revoked', () => {
       status.token !== undefined && present.includes(signingKeyOf(status.token));
     token = await admin.until(token, 'a token by a key that is published', isSignedAnew);
     await expect(issuer.verify(token.status.token)).resolves.toMatchObject({
-      jti: `${token.metadata.uid}.${token.status.serial}`,
+      jti: expect.stringContaining(`${token.metadata.uid}.${token.status.serial}.`),
     });
   });
 });

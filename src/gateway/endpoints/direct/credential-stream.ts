@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import {
   beatMs,
   type LiveCredential,
@@ -282,15 +283,16 @@ function toLiveCredential(
   { record, identity, end }: Verdict,
   scopes: LiveCredential['scopes'],
 ): LiveCredential {
-  const { credentialHash, serial, previous } = record.status;
-  const ownSerial = credentialHash === hash ? serial : (previous?.serial ?? serial);
+  const { credentialHash, previous } = record.status;
+  const { tokenIDHash: tokenID } = (credentialHash === hash ? record.status : previous) ?? {};
   return {
     hash,
-    jti: `${record.uid}.${ownSerial}`,
+    uid: record.uid,
     name: record.name,
     user: identity.user,
     groups: identity.groups,
     end,
     scopes,
+    ...defined({ tokenID }),
   };
 }

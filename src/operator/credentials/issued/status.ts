@@ -58,7 +58,7 @@ function previousOf(
   limits: IssuedLimits,
   now: number,
 ): PreviousCredential | undefined {
-  const { credentialHash: hash, serial, notAfter, issuedAt } = record.status;
+  const { credentialHash: hash, serial, notAfter, issuedAt, tokenIDHash } = record.status;
   if (hash === undefined || notAfter === undefined) return undefined;
   const expirationTimestamp = Math.min(notAfter, now + limits.rotationOverlap);
   const signingKeyID = signingKeyOf(record);
@@ -66,7 +66,7 @@ function previousOf(
     credentialHash: hash,
     serial,
     expirationTimestamp,
-    ...defined({ issuedAt, signingKeyID }),
+    ...defined({ issuedAt, signingKeyID, tokenIDHash }),
   };
 }
 
@@ -143,7 +143,7 @@ export function endedStatus(
   lineage: GrantedLineage,
   life: CredentialLife,
 ): DesiredStatus {
-  const { credentialHash: _dead, previous: _too, ...status } = record.status;
+  const { credentialHash: _dead, tokenIDHash: _with, previous: _too, ...status } = record.status;
   const { noun, lifeField } = credentialKinds[record.kind];
   const ready = {
     reason: reasons.expired,

@@ -28,6 +28,7 @@ export function claimsOf(
   record: CredentialRecord,
   issue: IssueCredential,
   platform: ScopedAudienceRequest,
+  random: Uint8Array,
 ): TokenClaims {
   const scopes = [record, ...issue.ancestors].map(effectiveScope);
   const [parent] = issue.ancestors;
@@ -38,6 +39,7 @@ export function claimsOf(
     object: { kind: record.kind, name: record.name, uid: record.uid },
     ...defined({ parent: parent && { name: parent.name, uid: parent.uid } }),
     serial: issue.serial,
+    random,
     scopes,
     issuedAt: issue.issuedAt,
     notAfter: issue.end,

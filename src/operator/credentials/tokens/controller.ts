@@ -1,5 +1,6 @@
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
+import { tokenIDBytes, tokenIDHash } from '../../../credentials/tokens/claims.ts';
 import { hasCriticalScopes, signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
@@ -17,6 +18,7 @@ export interface TokenControllerOptions extends ReconcilerServices {
   /** Whether the API server of this cluster enforces scopes. */
   readonly enforces: (cluster: string) => boolean;
   readonly limits: IssuedLimits;
+  readonly randomBytes: (count: number) => Uint8Array;
   /** Throws when nothing may be signed now: a signature cannot be taken back. */
   readonly assertMayIssue: () => void;
 }
@@ -51,20 +53,23 @@ export class TokenController {
 
   async #issue(input: IssuedInput, issue: IssueCredential): Promise<Outcome<IssuedInput>> {
     const { record } = input;
-    const { ring, assertMayIssue, writer } = this.#options;
+    const { ring, assertMayIssue, randomBytes, writer } = this.#options;
     await writer.assertAdmitted(record);
     assertMayIssue();
     const { signer } = ring;
     // The ring brings every token again when there is a key.
     if (signer === undefined) return undefined;
-    const claims = claimsOf(record, issue, this.#options);
+    const claims = claimsOf(record, issue, this.#options, randomBytes(tokenIDBytes));
     const token = signToken(claims, signer);
     if (tokenTooLarge(token)) return { record, commit: refuse(input, tooLarge) };
     const issued = {
       document: token,
       credentialHash: credentialHash(token),
       signingKeyID: signer.kid,
-      extra: hasCriticalScopes(claims) ? { criticalScopes: true as const } : {},
+      extra: {
+        tokenIDHash: tokenIDHash(claims.jti),
+        ...(hasCriticalScopes(claims) && { criticalScopes: true as const }),
+      },
     };
     return confirm(this.#options, input, { record, issue, issued });
   }
