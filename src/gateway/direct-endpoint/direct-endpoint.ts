@@ -88,6 +88,7 @@ export class DirectEndpoint {
     this.#followed = new FollowedCredentials({
       ...settings,
       clock,
+      withTokenIDs: options.webhookClientCA !== undefined,
       onChange: (hash) => this.#open.recheck(hash),
     });
     this.#connections = new ConnectionSet(

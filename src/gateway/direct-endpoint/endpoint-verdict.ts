@@ -8,7 +8,7 @@ import type { Gate } from '../../scope/gate/gate.ts';
 import type { Verdict } from '../index/verdict.ts';
 
 /** The verdict on a token that the platform says is good here. Throws a TypeError for a user or group that no request may carry. */
-export function toVerdict(credential: LiveCredential): Verdict {
+export function toVerdict(credential: Omit<LiveCredential, 'hash' | 'tokenID'>): Verdict {
   const { uid, name, user, groups, scopes, end } = credential;
   const identity = { kind: 'user', user, groups } as const;
   const extra = { [extras.accessKey]: [`${name}/${uid}`], [extras.accessKeyLimited]: ['true'] };

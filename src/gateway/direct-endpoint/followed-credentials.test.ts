@@ -19,7 +19,13 @@ const at = (tokens: number, keys = 1, locks = 1): Positions => ({
 function setUp({ outageMs = hour } = {}) {
   const clock = new FakeClock();
   const changed: string[] = [];
-  const options = { cluster: 'edge', clock, outageMs, onChange: (hash: string) => changed.push(hash) };
+  const options = {
+    cluster: 'edge',
+    clock,
+    outageMs,
+    withTokenIDs: true,
+    onChange: (hash: string) => changed.push(hash),
+  };
   const followed = new FollowedCredentials(options);
   const credential = (hash: string, more: Partial<LiveCredential> = {}) => ({
     ...{ hash, uid: `uid-${hash[0]}`, name: 'ci', user: 'ann', groups: ['dev'], scopes: [] },

@@ -7,7 +7,7 @@ import { steadyTime } from '../index/credential-index.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { toVerdict } from './endpoint-verdict.ts';
 import { BadStream, isBehind, LineReader } from './line-reader.ts';
-import { type KnownCredential, LiveSet } from './live-set.ts';
+import { type KnownCredential, LiveSet, scopesOf } from './live-set.ts';
 
 export interface FollowedCredentialsOptions {
   /** The name of the Cluster. */
@@ -15,6 +15,8 @@ export interface FollowedCredentialsOptions {
   readonly clock: Clock;
   /** How long the last set counts without a proof that it is current, milliseconds. */
   readonly outageMs: number;
+  /** Whether {@link FollowedCredentials.findToken} is asked. */
+  readonly withTokenIDs: boolean;
   /** Called with each hash for which something else counts now. */
   readonly onChange: (hash: string) => void;
 }
@@ -68,14 +70,14 @@ export class FollowedCredentials {
   begin(): void {
     this.end();
     this.#reader = new LineReader(this.#options.cluster);
-    this.#next = new LiveSet();
+    this.#next = this.createSet();
   }
 
   /** The next line of the stream, whatever it holds. Throws BadStream; then the stream is over. */
   take(line: unknown): void {
     const read = this.#reader.read(line);
     if (read.type === 'START') this.#start(read.object.uid);
-    const into = this.#next ?? this.#set ?? new LiveSet();
+    const into = this.#next ?? this.#set ?? this.createSet();
     if (read.type === 'DROP') this.#drop(read.object.hash, into);
     if (read.type === 'ADD') this.#checkUser(read.object, into);
     const changed = into.apply(read);
@@ -101,13 +103,18 @@ export class FollowedCredentials {
    */
   forget(): void {
     const former = this.#set;
-    const none = new LiveSet();
+    const none = this.createSet();
     none.uid = former?.uid ?? '';
     none.positions = this.#positions ?? none.positions;
     this.#set = none;
     this.#next = undefined;
     this.#proved = this.#options.clock.monotonic();
     for (const hash of former?.credentials.keys() ?? []) this.#options.onChange(hash);
+  }
+
+  /** An empty set, which keeps what is needed here. */
+  createSet(): LiveSet {
+    return new LiveSet(this.#options);
   }
 
   /** Takes what an earlier process has kept: its positions count at once, its set only while there is none. */
@@ -126,7 +133,7 @@ export class FollowedCredentials {
   /** The verdict on the credential with this hash. */
   find(hash: string): Verdict | undefined {
     const known = this.#set?.credentials.get(hash);
-    if (known === undefined || known.credential.end <= this.now() || this.#isBarred(hash)) return undefined;
+    if (known === undefined || known.end <= this.now() || this.#isBarred(hash)) return undefined;
     return known.verdict ?? this.#judge(hash, known);
   }
 
@@ -203,7 +210,7 @@ export class FollowedCredentials {
   /** The user of a credential never changes. Where two streams differ one is wrong, and the credential counts in neither. */
   #checkUser({ hash, user }: LiveCredential, into: LiveSet): void {
     const known = this.#set?.credentials.get(hash) ?? into.credentials.get(hash);
-    if (known !== undefined && known.credential.user !== user) {
+    if (known !== undefined && known.user !== user) {
       this.#drop(hash, into);
       throw new BadStream('it names two users of one credential');
     }
@@ -246,7 +253,7 @@ export class FollowedCredentials {
   /** Names that no request may carry stand for the control plane and for all rights: such a credential is none. */
   #judge(hash: string, known: KnownCredential): Verdict | undefined {
     try {
-      known.verdict = toVerdict(known.credential);
+      known.verdict = toVerdict({ ...known, scopes: scopesOf(known) });
       this.#hashes.set(known.verdict.identity, hash);
       return known.verdict;
     } catch {

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { asCount, asObject, asText, parseJSON } from '../../api/json.ts';
-import type { LiveCredential, LiveLineType } from '../../api/live-credentials.ts';
+import type { LiveLineType } from '../../api/live-credentials.ts';
 import { directEndpoint } from '../../api/names.ts';
 import { secrets } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -10,7 +10,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import { TimeSlice } from '../../kube/time-slice.ts';
 import type { Remembered } from './followed-credentials.ts';
 import { BadStream, isBehind, LineReader } from './line-reader.ts';
-import { LiveSet } from './live-set.ts';
+import { type KnownCredential, LiveSet, scopesOf } from './live-set.ts';
 import type { KeptRight } from './space-rights.ts';
 
 const compress = promisify(gzip);
@@ -27,6 +27,12 @@ const entry = 'set';
 
 export interface Kept extends Remembered {
   readonly rights: readonly KeptRight[];
+}
+
+export interface LoadOptions {
+  readonly clock: Clock;
+  /** Takes what is read; empty. */
+  readonly set: LiveSet;
 }
 
 export interface ToKeep {
@@ -48,7 +54,7 @@ export interface Rendered {
  */
 export async function renderKept(cluster: string, kept: ToKeep, clock: Clock): Promise<Rendered | undefined> {
   const { set } = kept;
-  const all = [...set.credentials.values()].map(({ credential }) => credential).sort((a, b) => b.end - a.end);
+  const all = [...set.credentials].sort(([, a], [, b]) => b.end - a.end);
   const first = await renderFirstLine(cluster, kept);
   if (first === undefined) return undefined;
   const lines = await renderLines(all, maxTextBytes - Buffer.byteLength(first), clock);
@@ -81,15 +87,15 @@ async function renderFirstLine(
 
 /** Of as many as the reader takes. In slices: requests wait while this thread writes JSON. */
 async function renderLines(
-  credentials: readonly LiveCredential[],
+  credentials: readonly (readonly [string, KnownCredential])[],
   maxLinesBytes: number,
   clock: Clock,
 ): Promise<string[]> {
   const lines: string[] = [];
   const slice = new TimeSlice(clock);
   let bytes = 0;
-  for (const credential of credentials.slice(0, maxCredentials)) {
-    const line = JSON.stringify(credential);
+  for (const [hash, { verdict: _, ...known }] of credentials.slice(0, maxCredentials)) {
+    const line = JSON.stringify({ hash, ...known, scopes: scopesOf({ ...known, verdict: undefined }) });
     bytes += Buffer.byteLength(line) + 1;
     if (bytes > maxLinesBytes) break;
     lines.push(line);
@@ -103,11 +109,11 @@ export async function parseKept(
   cluster: string,
   secret: unknown,
   now: number,
-  clock: Clock,
+  { clock, set }: LoadOptions,
 ): Promise<Kept | undefined> {
   try {
     const bytes = await unpack(secret);
-    const { set, rights, at, take, end } = readFirstLine(cluster, bytes, now);
+    const { rights, at, take, end } = readFirstLine(cluster, bytes, now, set);
     const slice = new TimeSlice(clock);
     for (let from = end + 1; from < bytes.length; ) {
       const next = lineEnd(bytes, from);
@@ -128,7 +134,7 @@ async function unpack(secret: unknown): Promise<Buffer> {
 }
 
 /** By the rules of the stream, which it could have come from: `take` takes the next line. Throws {@link BadStream}. */
-function readFirstLine(cluster: string, bytes: Buffer, now: number) {
+function readFirstLine(cluster: string, bytes: Buffer, now: number, set: LiveSet) {
   const end = lineEnd(bytes, 0);
   const first = asObject(parseJSON(bytes.toString('utf8', 0, end)));
   const { version, cluster: named, uid, positions, proved, rights, spaces } = first;
@@ -136,7 +142,6 @@ function readFirstLine(cluster: string, bytes: Buffer, now: number) {
   if (version !== 2 || at === undefined || at > now + maxAheadMs)
     throw new BadStream('the first line cannot be read');
   const reader = new LineReader(cluster);
-  const set = new LiveSet();
   let number = 0;
   const take = (type: LiveLineType, object: unknown): void => {
     number += 1;
@@ -145,7 +150,7 @@ function readFirstLine(cluster: string, bytes: Buffer, now: number) {
   take('START', { cluster: named, uid });
   for (const space of listOf(spaces)) take('SPACE', space);
   take('SYNCED', { positions });
-  return { set, rights: listOf(rights).flatMap(readRight), at, take, end };
+  return { rights: listOf(rights).flatMap(readRight), at, take, end };
 }
 
 function readRight(value: unknown): readonly KeptRight[] {
@@ -168,9 +173,9 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 export async function loadKept(
   client: Pick<KubeClient, 'get'>,
   cluster: string,
-  clock: Clock,
+  options: LoadOptions,
 ): Promise<Kept | undefined> {
-  return await parseKept(cluster, await client.get<KubeObject>(secrets, key), clock.now(), clock);
+  return await parseKept(cluster, await client.get<KubeObject>(secrets, key), options.clock.now(), options);
 }
 
 /** Writes the Secret, unless another replica has written what is known further. Resolves with how many credentials had no room. */
@@ -193,7 +198,8 @@ export async function storeKept(
 
 async function isKnownFurther(cluster: string, present: KubeObject, own: LiveSet): Promise<boolean> {
   try {
-    const { set } = readFirstLine(cluster, await unpack(present), Number.MAX_SAFE_INTEGER);
+    const set = new LiveSet();
+    readFirstLine(cluster, await unpack(present), Number.MAX_SAFE_INTEGER, set);
     return set.uid === own.uid && isBehind(own.positions, set.positions);
   } catch {
     return false;

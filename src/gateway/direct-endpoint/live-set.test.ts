@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LiveCredential, maxScopesBytes } from '../../api/live-credentials.ts';
-import { LiveSet } from './live-set.ts';
+import { type KnownCredential, LiveSet, scopesOf } from './live-set.ts';
 
 const hashOf = (letter: string): string => letter.repeat(64);
 const a = hashOf('a');
@@ -17,7 +17,8 @@ const add = (set: LiveSet, hash: string, scopes: LiveCredential['scopes']): stri
     number: 2,
     object: { hash, uid: 'uid', name: 'ci', user: 'ann', groups: ['dev'], scopes, end: 1 },
   });
-const scopesOf = (set: LiveSet, hash: string) => set.credentials.get(hash)?.credential.scopes ?? [];
+const namedScopes = (set: LiveSet, hash: string) => scopesOf(set.credentials.get(hash) as KnownCredential);
+const keptScopes = (set: LiveSet, hash: string) => set.credentials.get(hash)?.scopes ?? [];
 
 describe('the scopes of credentials', () => {
   it('stand once in memory where tokens have large keys above them in common', () => {
@@ -26,20 +27,42 @@ describe('the scopes of credentials', () => {
     add(set, a, [scopeOf('token a', 10), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
     add(set, b, [scopeOf('token b', 20), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
     add(next, a, [scopeOf('token a', 10), scopeOf('key', 10_000), scopeOf('top', 20_000)]);
-    const [own, key, top] = scopesOf(set, a);
-    for (const [, sameKey, sameTop] of [scopesOf(set, b), scopesOf(next, a)]) {
+    const [own, key, top] = keptScopes(set, a);
+    for (const [, sameKey, sameTop] of [keptScopes(set, b), keptScopes(next, a)]) {
       expect(sameKey?.scope).toBe(key?.scope);
       expect(sameTop?.scope).toBe(top?.scope);
     }
-    expect(scopesOf(set, b)[0]?.scope).not.toEqual(own?.scope);
-    expect(scopesOf(set, b).map(({ owner }) => owner)).toEqual(['token b', 'key', 'top']);
+    expect(keptScopes(set, b)[0]?.scope).not.toEqual(own?.scope);
+    expect(keptScopes(set, b).map(({ owner }) => owner)).toEqual(['token b', 'key', 'top']);
+  });
+
+  it('stand once where each token has a scope of its own that says the same, and keep the names of their owners', () => {
+    const set = new LiveSet();
+    for (const [hash, name] of [
+      [a, 'one'],
+      [b, 'two'],
+    ] as const) {
+      const own = scopeOf(`DirectClusterEndpointToken "${name}"`, 10);
+      const scopes = [own, scopeOf('OwnedAccessKey "ci"', 10)];
+      set.apply({
+        ...{ type: 'ADD', number: 2 },
+        object: { hash, uid: 'uid', name, user: 'ann', groups: [], scopes, end: 1 },
+      });
+    }
+    expect(keptScopes(set, b)).toBe(keptScopes(set, a));
+    const owners = [a, b].map((hash) => namedScopes(set, hash).map(({ owner }) => owner));
+    const key = 'OwnedAccessKey "ci"';
+    expect(owners).toEqual([
+      ['DirectClusterEndpointToken "one"', key],
+      ['DirectClusterEndpointToken "two"', key],
+    ]);
   });
 
   it('of a small size stand once as a whole', () => {
     const set = new LiveSet();
     add(set, a, [scopeOf('key', 10)]);
     add(set, b, [scopeOf('key', 10)]);
-    expect(scopesOf(set, b)).toBe(scopesOf(set, a));
+    expect(keptScopes(set, b)).toBe(keptScopes(set, a));
   });
 
   it('may be as large as the limit, in bytes', () => {
@@ -81,7 +104,7 @@ describe('the token of an ID', () => {
     });
 
   it('is found until it is dropped', () => {
-    const set = new LiveSet();
+    const set = new LiveSet({ withTokenIDs: true });
     apply(set, a, one);
     apply(set, b, two);
     set.drop(a);
@@ -89,7 +112,7 @@ describe('the token of an ID', () => {
   });
 
   it('is not found by a former one, nor lost with another that claimed the same', () => {
-    const set = new LiveSet();
+    const set = new LiveSet({ withTokenIDs: true });
     apply(set, a, one);
     apply(set, a, two);
     expect([...set.byTokenID]).toEqual([[two, a]]);
@@ -99,8 +122,14 @@ describe('the token of an ID', () => {
   });
 
   it('is not found where the platform names none: an earlier release issued it, with one that can be guessed', () => {
-    const set = new LiveSet();
+    const set = new LiveSet({ withTokenIDs: true });
     apply(set, a);
     expect([set.credentials.size, set.byTokenID.size]).toEqual([1, 0]);
+  });
+
+  it('is not kept where no API server asks', () => {
+    const set = new LiveSet();
+    apply(set, a, one);
+    expect([set.credentials.get(a)?.tokenID, set.byTokenID.size]).toEqual([undefined, 0]);
   });
 });

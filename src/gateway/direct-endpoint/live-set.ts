@@ -11,10 +11,25 @@ import type { Verdict } from '../index/verdict.ts';
 import { BadStream } from './line-reader.ts';
 import { SharedScopes } from './shared-scopes.ts';
 
-/** A credential, and its verdict once somebody has used it. There are many, and few are used here. */
-export interface KnownCredential {
-  readonly credential: LiveCredential;
-  verdict?: Verdict;
+/**
+ * A credential, and its verdict once somebody has used it. There are many, and few are used here, so nothing stands in it twice:
+ * its hash is the key only, and the owner of its own scope is empty, which makes lists of scopes equal.
+ */
+export interface KnownCredential extends Omit<LiveCredential, 'hash' | 'tokenID'> {
+  readonly tokenID: string | undefined;
+  verdict: Verdict | undefined;
+}
+
+/** The same as the stream named it. */
+export function scopesOf({ name, scopes }: KnownCredential): readonly LiveScope[] {
+  return scopes.map(({ owner, scope }) => ({ owner: owner === '' ? ownerOf(name) : owner, scope }));
+}
+
+const ownerOf = (name: string): string => `DirectClusterEndpointToken ${JSON.stringify(name)}`;
+
+export interface LiveSetOptions {
+  /** Whether an API server asks about tokens by their IDs. Otherwise these only take memory. */
+  readonly withTokenIDs: boolean;
 }
 
 /** More than this is no platform of ours: the memory would be full. */
@@ -31,6 +46,11 @@ export class LiveSet {
   /** Of the object Cluster. */
   uid = '';
   positions: Positions = { tokens: '0', keys: '0', locks: '0' };
+  readonly #withTokenIDs: boolean;
+
+  constructor({ withTokenIDs }: LiveSetOptions = { withTokenIDs: false }) {
+    this.#withTokenIDs = withTokenIDs;
+  }
 
   /** Returns the hash for which something else counts now. Throws {@link BadStream}. */
   apply({ type, object }: LiveLine): string | undefined {
@@ -57,23 +77,24 @@ export class LiveSet {
   }
 
   drop(hash: string): string {
-    const tokenID = this.credentials.get(hash)?.credential.tokenID ?? '';
+    const tokenID = this.credentials.get(hash)?.tokenID ?? '';
     if (this.byTokenID.get(tokenID) === hash) this.byTokenID.delete(tokenID);
     this.credentials.delete(hash);
     return hash;
   }
 
   #add(credential: LiveCredential): string {
-    const { hash, groups, tokenID, user } = credential;
-    const scopes = shareScopes(credential.scopes);
+    const { hash, uid, name, user, groups, end } = credential;
+    const tokenID = this.#withTokenIDs ? credential.tokenID : undefined;
+    const scopes = shareScopes(credential);
     // One that is too large is not good. An error would end the stream, and lock everyone out.
     if (scopes === undefined) return this.drop(hash);
     if (!this.credentials.has(hash) && this.credentials.size >= maxCredentials)
       throw new BadStream('it names too many credentials');
     this.drop(hash);
     if (tokenID !== undefined) this.byTokenID.set(tokenID, hash);
-    const lean = { ...credential, groups: shared.json(groups), scopes, user: shared.text(user) };
-    this.credentials.set(hash, { credential: lean });
+    const texts = { uid, name, user: shared.text(user), groups: shared.json(groups) };
+    this.credentials.set(hash, { ...texts, scopes, end, tokenID, verdict: undefined });
     return hash;
   }
 }
@@ -85,11 +106,13 @@ const maxSmallBytes = 2_048;
 const sharedScopes = new SharedScopes();
 
 /** The copy that others have too. Undefined for what is too large, or nested too deep to be written. */
-function shareScopes(scopes: readonly LiveScope[]): readonly LiveScope[] | undefined {
+function shareScopes({ name, scopes }: LiveCredential): readonly LiveScope[] | undefined {
   try {
     const size = Buffer.byteLength(JSON.stringify(scopes));
     if (size > maxScopesBytes) return undefined;
-    return size > maxSmallBytes ? sharedScopes.share(scopes) : shared.json(scopes);
+    const own = ownerOf(name);
+    const unnamed = scopes.map((each) => (each.owner === own ? { owner: '', scope: each.scope } : each));
+    return size > maxSmallBytes ? sharedScopes.share(unnamed) : shared.json(unnamed);
   } catch {
     return undefined;
   }

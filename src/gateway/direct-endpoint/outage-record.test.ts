@@ -40,7 +40,7 @@ async function setUp() {
   const restored: KeptRight[] = [];
   const rights = { kept, restore: (all: readonly KeptRight[]) => void restored.push(...all) };
   const followed = new FollowedCredentials({
-    ...{ cluster: 'edge', clock, outageMs: 3_600_000, onChange: () => undefined },
+    ...{ cluster: 'edge', clock, withTokenIDs: false, outageMs: 3_600_000, onChange: () => undefined },
   });
   const metrics = new DirectEndpointMetrics(new Registry());
   const record = new OutageRecord({

@@ -47,7 +47,7 @@ export class OutageRecord {
     const { client, cluster, clock, followed, log } = this.#options;
     this.#loaded = clock.monotonic();
     try {
-      this.#kept = await loadKept(client, cluster, clock);
+      this.#kept = await loadKept(client, cluster, { clock, set: followed.createSet() });
       this.#isRead = true;
       if (this.#kept !== undefined) followed.remember(this.#kept.set.positions);
     } catch (error) {

@@ -44,6 +44,7 @@ async function followedFrom(answers: readonly Answer[]) {
   const followed = new FollowedCredentials({
     cluster: 'edge',
     clock,
+    withTokenIDs: false,
     outageMs: 60_000,
     onChange: () => undefined,
   });
