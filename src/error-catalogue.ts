@@ -97,6 +97,10 @@ export const errorCatalogue = {
       'the Secret {secret} is not that of the operator, which cannot sign a certificate for the gateway',
     fix: 'Delete this Secret in latchkey-system, and the operator makes its own. Or give the gateway a certificate in latchkey-gateway-tls.',
   },
+  ERR_CLUSTER_PROFILE_TAKEN: {
+    message: 'the ClusterProfile {name} in {namespace} is not that of Latchkey, and is left as it is',
+    fix: 'Delete or rename that object, or set LATCHKEY_CLUSTER_PROFILES_NAMESPACE to a namespace of its own.',
+  },
   ERR_ADMISSION_MISSING: {
     message:
       'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',

@@ -75,6 +75,8 @@ export const annotations = {
   fingerprint: `${group}/fingerprint`,
   /** On the same Secret, where `spec.secretRef.template` adds to it: SHA-256 of that template. */
   template: `${group}/template`,
+  /** On a ClusterProfile: the target that it leads to. */
+  target: `${group}/target`,
 } as const;
 
 export const labels = {
@@ -116,6 +118,8 @@ export const purposes = {
   revocation: 'revocation',
   /** The key that signs those records. */
   revocationKey: 'revocation-key',
+  /** A ClusterProfile of a target. */
+  clusterProfile: 'cluster-profile',
 } as const;
 
 /** In the header of a token, with `true`, and named by its `crit`: verifiers that do not know scopes must refuse it. */
@@ -157,4 +161,6 @@ export const systemObjects = {
   revocationKey: 'latchkey-revocation-key',
   /** Not ours to write: the ConfigMap of the site, which the operator and the gateway read. */
   sitePolicy: 'latchkey-site-policy',
+  /** In the namespace of the profiles: the Role that lets the operator write them. */
+  clusterProfilesRole: 'latchkey-cluster-profiles',
 } as const;

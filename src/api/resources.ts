@@ -58,6 +58,7 @@ const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
 
 export const clusterRoles = rbac('ClusterRole', 'clusterroles', false);
 export const clusterRoleBindings = rbac('ClusterRoleBinding', 'clusterrolebindings', false);
+export const roles = rbac('Role', 'roles', true);
 export const roleBindings = rbac('RoleBinding', 'rolebindings', true);
 export const certificateSigningRequests: Resource = {
   group: 'certificates.k8s.io',
@@ -121,5 +122,13 @@ export const events: Resource = {
   version: 'v1',
   plural: 'events',
   kind: 'Event',
+  namespaced: true,
+};
+/** Of SIG Multicluster, and defined by a CRD that the site installs. */
+export const clusterProfiles: Resource = {
+  group: 'multicluster.x-k8s.io',
+  version: 'v1alpha1',
+  plural: 'clusterprofiles',
+  kind: 'ClusterProfile',
   namespaced: true,
 };

@@ -1,6 +1,6 @@
 import { certificateFile } from './certificate-file.ts';
 import { commonSettingDefinitions } from './common.ts';
-import { duration, integer, seconds, setting, text, type ValuesOf } from './types.ts';
+import { duration, integer, namespaceOrNone, seconds, setting, text, type ValuesOf } from './types.ts';
 
 /** Settings of the operator alone. Durations are milliseconds in the program, except where the name says seconds. */
 export const operatorSettingDefinitions = {
@@ -83,6 +83,13 @@ export const operatorSettingDefinitions = {
     default: 'auto',
     documentation:
       'The certificate authority of the base URL, for kubeconfigs with a token. `auto`: that of the operator, while the gateway serves with the certificate that the operator made. `none`: clients trust it anyway. A file is read at start.',
+  }),
+  clusterProfilesNamespace: setting({
+    name: 'LATCHKEY_CLUSTER_PROFILES_NAMESPACE',
+    type: namespaceOrNone,
+    default: 'none',
+    documentation:
+      'Where the operator publishes a [ClusterProfile](cluster-profiles.md) for each target, for fleet tools. `none`: it publishes none.',
   }),
   finalizerLimitMs: setting({
     name: 'LATCHKEY_FINALIZER_LIMIT',

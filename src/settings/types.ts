@@ -65,6 +65,17 @@ export const originOrNone: SettingType<string | undefined> = {
   parse: (text) => (text === 'none' ? { value: undefined } : httpsOrigin.parse(text)),
 };
 
+/** The name of a namespace. `none` for none. */
+export const namespaceOrNone: SettingType<string | undefined> = {
+  description: '`none`, or the name of a namespace',
+  parse: (text) => {
+    if (text === 'none') return { value: undefined };
+    return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
+      ? { value: text }
+      : { problem: 'is no name of a namespace: write lower-case letters, digits and `-`, at most 63' };
+  },
+};
+
 function urlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is no URL: write https://<host>[:<port>][/<path>]';
   const url = new URL(text);

@@ -103,6 +103,20 @@ it('the overlay in docs/guide/install.md renders, with its base URL, its image a
   expect(places).toEqual(places.toSorted((one, other) => one - other));
 });
 
+it('the overlay in docs/reference/cluster-profiles.md lets the operator write profiles, and names their namespace', async () => {
+  const [overlay = ''] = yamlBlocks('docs/reference/cluster-profiles.md');
+  const objects = parseAllDocuments(await renderOverlay('profiles', overlay)).map((one) => one.toJS());
+  const named = objects.filter(({ metadata }) => metadata.name === 'latchkey-cluster-profiles');
+  const namespace = 'cluster-inventory';
+  expect(named.map(({ kind, metadata }) => [kind, metadata.namespace]).toSorted()).toEqual([
+    ['Role', namespace],
+    ['RoleBinding', namespace],
+  ]);
+  expect(objects.find(({ kind }) => kind === 'ConfigMap').data).toMatchObject({
+    LATCHKEY_CLUSTER_PROFILES_NAMESPACE: namespace,
+  });
+});
+
 it('the overlay in docs/reference/page.md opens the port of the page at the pods, the Service and the NetworkPolicy', async () => {
   const [overlay = ''] = yamlBlocks('docs/reference/page.md');
   const objects = parseAllDocuments(await renderOverlay('page', overlay)).map((one) => one.toJS());

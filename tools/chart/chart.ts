@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { systemNamespace } from '../../src/api/names.ts';
+import { systemNamespace, systemObjects } from '../../src/api/names.ts';
 import type { KubeManifest } from '../install/kustomization.ts';
 import { config, defaultsOf, filesOf, templatesOf } from './chart-files.ts';
 import { placeValues } from './value-places.ts';
@@ -13,7 +13,12 @@ export const allChartValues = (): readonly ChartValue[] => chartValues(shippedDe
 
 /** Every file of charts/latchkey by its path in there. */
 export function chartFiles(): ReadonlyMap<string, string> {
-  const objects = [...config('default'), ...config('monitoring'), ...config('site-policy')];
+  const objects = [
+    ...config('default'),
+    ...config('monitoring'),
+    ...config('site-policy'),
+    ...config('cluster-profiles'),
+  ];
   return filesOf({
     name: 'latchkey',
     description: JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).description,
@@ -41,6 +46,7 @@ function conditionFor(object: KubeManifest): string | undefined {
   if (object.kind === 'HorizontalPodAutoscaler') return '.Values.gateway.autoscaling.enabled';
   // Helm makes the namespace of the release itself, and would find it there.
   if (object.kind === 'Namespace') return `ne .Release.Namespace "${name}"`;
+  if (name === systemObjects.clusterProfilesRole) return '.Values.clusterProfiles.namespace';
   const file = fileFor(object);
   if (file === 'monitoring') return '.Values.monitoring.enabled';
   return file === 'site-policy' ? '.Values.sitePolicy.enabled' : undefined;

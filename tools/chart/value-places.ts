@@ -62,10 +62,17 @@ const edits: Readonly<Record<string, Edit>> = {
   'ConfigMap/latchkey-site-policy': (object, slots) => {
     object['data'] = { [slots.lines('{{- toYaml .Values.sitePolicy.data | nindent +0 }}')]: null };
   },
+  'Role/latchkey-cluster-profiles': ofProfiles,
+  'RoleBinding/latchkey-cluster-profiles': ofProfiles,
   'PrometheusRule/latchkey': alerts,
   'PodMonitor/latchkey-operator': monitored,
   'PodMonitor/latchkey-gateway': monitored,
 };
+
+/** In the namespace that a value names. */
+function ofProfiles({ metadata }: KubeManifest, slots: Slots): void {
+  metadata.namespace = slots.inline('.Values.clusterProfiles.namespace | quote');
+}
 
 /** Its type, and annotations for the load balancer of a cloud. */
 export function service(object: KubeManifest, slots: Slots, values: string): void {

@@ -105,7 +105,10 @@ const general = ({ image }: ShippedDefaults): readonly ChartValue[] => [
   {
     path: 'settings',
     default: {},
-    schema: settingsSchema({ ...allOperatorSettings, ...allGatewaySettings }, ['LATCHKEY_BASE_URL']),
+    schema: settingsSchema({ ...allOperatorSettings, ...allGatewaySettings }, [
+      'LATCHKEY_BASE_URL',
+      'LATCHKEY_CLUSTER_PROFILES_NAMESPACE',
+    ]),
     about:
       'Settings by their variables, as `LATCHKEY_TARGET_ADDRESSES: 10.0.0.0/8`. Values are text, so quote numbers. The [settings reference](settings.md) lists them.',
   },
@@ -286,6 +289,13 @@ const extras = ({ sitePolicy }: ShippedDefaults): readonly ChartValue[] => [
     default: sitePolicy,
     schema: texts,
     about: 'Its entries; the default is the recommended one. Values are text.',
+  },
+  {
+    path: 'clusterProfiles.namespace',
+    default: '',
+    schema: { type: 'string', pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$' },
+    about:
+      'The namespace for a [ClusterProfile](cluster-profiles.md) of each target, with the right to write them there. You make it. Empty: there are none.',
   },
   {
     path: 'monitoring.enabled',

@@ -18,7 +18,7 @@ const between = (from: string, to: string): string => page.slice(page.indexOf(fr
 
 /** `resource[/name] verb` for each right. */
 function shipped(file: string): string[] {
-  const documents = parseAllDocuments(readDocument(`config/rbac/${file}`)).map((one) => one.toJS() as Role);
+  const documents = parseAllDocuments(readDocument(`config/${file}`)).map((one) => one.toJS() as Role);
   const rules = documents.filter(({ kind }) => /^(Cluster)?Role$/.test(kind)).flatMap(({ rules }) => rules);
   return rules
     .flatMap(({ resources, verbs, resourceNames = [''] }) =>
@@ -43,11 +43,12 @@ function documented(text: string): string[] {
 
 describe('docs/reference/rbac.md', () => {
   it.each([
-    ['operator-cluster-role.yaml', between('In the whole cluster:', 'In `latchkey-system`:')],
-    ['operator-role.yaml', between('In `latchkey-system`:', '## People')],
-    ['admin-cluster-role.yaml', sectionOf(page, 'People who run the platform')],
-    ['people-cluster-roles.yaml', between('## Roles for people', '## Verbs of Latchkey')],
-  ])('has exactly the rights of config/rbac/%s', (file, text) => {
+    ['rbac/operator-cluster-role.yaml', between('In the whole cluster:', 'In `latchkey-system`:')],
+    ['rbac/operator-role.yaml', between('In `latchkey-system`:', 'Where you want')],
+    ['cluster-profiles/role.yaml', between('Where you want', 'Reading all Secrets')],
+    ['rbac/admin-cluster-role.yaml', sectionOf(page, 'People who run the platform')],
+    ['rbac/people-cluster-roles.yaml', between('## Roles for people', '## Verbs of Latchkey')],
+  ])('has exactly the rights of config/%s', (file, text) => {
     expect(documented(text)).toEqual(shipped(file));
   });
 });

@@ -25,6 +25,9 @@
 {{- with .Values.gateway.page.url -}}
 {{- $settings = merge $settings (dict "LATCHKEY_PAGE" "on" "LATCHKEY_PAGE_URL" .) -}}
 {{- end -}}
+{{- with .Values.clusterProfiles.namespace -}}
+{{- $settings = set $settings "LATCHKEY_CLUSTER_PROFILES_NAMESPACE" . -}}
+{{- end -}}
 {{- toYaml (merge $settings .Values.settings) -}}
 {{- end -}}
 

@@ -42,6 +42,7 @@ import type { Controller } from '../shared/controller.ts';
 import { KeyRing } from '../signing-keys/key-ring.ts';
 import type { TargetSweep } from '../targets/target-sweep.ts';
 import { targetRules } from '../targets/unguarded-targets.ts';
+import { type ClusterProfiles, createClusterProfiles } from './create-cluster-profiles.ts';
 import {
   CredentialServices,
   createCredentialControllers,
@@ -74,6 +75,8 @@ export class Controllers {
     sitePolicy: new Store<SitePolicyRecord>(),
   };
   readonly all: readonly Controller[];
+  /** Undefined: the site wants none. */
+  readonly clusterProfiles: ClusterProfiles | undefined;
   /** To be run while this process leads, from when all reflectors have answered. */
   readonly targetSweep: TargetSweep;
   readonly #context: OperatorContext;
@@ -96,6 +99,7 @@ export class Controllers {
     this.#context = this.#createContext(options);
     this.#count();
     this.#enqueueOnChange();
+    this.clusterProfiles = createClusterProfiles(this.#context);
     this.all = [
       createSigningKeyController(this.#context),
       createGatewayCertificateController(this.#context),
@@ -103,6 +107,7 @@ export class Controllers {
       createRevocationController(this.#context),
       createLockController(this.#context),
       ...createTargetControllers(this.#context),
+      ...(this.clusterProfiles === undefined ? [] : [this.clusterProfiles.controller]),
     ];
     this.targetSweep = createTargetSweep(this.#context);
   }
@@ -352,8 +357,9 @@ export class Controllers {
     for (const kind of allCredentialKinds) if (credentialKinds[kind].signed) this.#enqueueKind(kind);
   }
 
-  /** The authority of the gateway stands in kubeconfigs, and in the Secrets of some keys. */
+  /** The authority of the gateway stands in kubeconfigs, in the Secrets of some keys, and in ClusterProfiles. */
   #enqueueLeadingToGateway(): void {
+    this.clusterProfiles?.enqueueAll();
     this.#enqueueKind('VirtualClusterInstanceKubeConfig');
     for (const { key, secretTemplate } of this.stores.keys.values())
       if (secretTemplate?.format !== undefined) this.#context.queues.ownedaccesskeys.add(key, 'listed');

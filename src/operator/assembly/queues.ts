@@ -21,6 +21,7 @@ export const controllerNames = [
   'revocations',
   'signing-keys',
   'gateway-certificate',
+  'clusterprofiles',
 ] as const;
 
 export type ControllerName = (typeof controllerNames)[number];

@@ -31,6 +31,8 @@ export class Term {
   readonly #options: TermOptions;
   readonly #controllers: Controllers;
   readonly #informers: Informers;
+  /** Of kinds that are not ours. No health check asks for them. */
+  readonly #others: Informers;
   #hasJudged = false;
 
   constructor(options: TermOptions) {
@@ -40,6 +42,9 @@ export class Term {
     const metricsOf = (name: string) => metrics.informers.for(name);
     this.#informers = new Informers({ client, clock, random, log, metricsOf });
     addInformers(this.#informers, this.#controllers, client.metadataOnly());
+    this.#others = new Informers({ client, clock, random, log, metricsOf });
+    const { clusterProfiles } = this.#controllers;
+    if (clusterProfiles !== undefined) this.#others.add('clusterprofiles', clusterProfiles.source);
   }
 
   /** Resolves when the signal has aborted and the last object that was worked on is done. */
@@ -55,7 +60,7 @@ export class Term {
       );
       // Before the first object comes: whether it was stamped is judged by the policies of that moment.
       await this.#options.admissionChecked(signal);
-      running.push(this.#informers.run(watched));
+      running.push(this.#informers.run(watched), this.#others.run(watched), this.#followOthers(watched));
       await this.#read(signal);
       running.push(this.#followMissing(watched), this.#controllers.targetSweep.run(watched));
       await this.#work(signal);
@@ -92,6 +97,7 @@ export class Term {
   /** Ends the pauses after failed watches. */
   retryNow(): void {
     this.#informers.retryNow();
+    this.#others.retryNow();
   }
 
   /** For a health check. */
@@ -151,6 +157,14 @@ export class Term {
     const missing = this.#informers.unsynced();
     if (missing !== undefined)
       log.error({ missing }, 'the definitions (CRDs) of these kinds are missing; the others are worked on');
+  }
+
+  async #followOthers(signal: AbortSignal): Promise<void> {
+    await this.#others
+      .followUnsynced(() => this.#controllers.clusterProfiles?.begin(), signal)
+      .catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
   }
 
   /** Enqueues what a missing kind has kept waiting, when its objects are known. */

@@ -80,6 +80,8 @@ export interface ClusterRecord extends TargetRecord {
   readonly kubeConfig?: KubeConfigSource;
   /** `host[:port]` of the direct endpoint. */
   readonly directEndpoint?: string;
+  /** PEM in base64: the authority of its certificate. */
+  readonly directEndpointCA?: string;
   /** Whether its API server takes tokens with a scope, and asks about each request of theirs. */
   readonly enforcesScopes?: boolean;
 }
@@ -123,11 +125,12 @@ export function toClusterRecord(object: KubeObject): ClusterRecord {
   const reference = referenceOfCluster(spec);
   const shared = common(object, 'Cluster', reference);
   const used = shared.confirmed ?? reference;
-  const { host, enforcement } = asObject(spec['directEndpoint']);
+  const { host, caData, enforcement } = asObject(spec['directEndpoint']);
   return defined({
     ...shared,
     kubeConfig: isWithSecret(used) ? kubeConfigOf(shared, used) : undefined,
     directEndpoint: asText(host),
+    directEndpointCA: asText(caData),
     enforcesScopes:
       enforcement === undefined ? undefined : enforcement === 'Webhook' && shared.deleted === undefined,
   });

@@ -223,6 +223,17 @@ describe('the values of the chart', () => {
     expect(text).toContain(`"LATCHKEY_PAGE_URL":"${url}"`);
   });
 
+  it('gives the right to write ClusterProfiles in the namespace that a value names, and in none otherwise', async () => {
+    const named = ({ metadata }: Rendered) => metadata.name === 'latchkey-cluster-profiles';
+    const made = await template(helm, '--set=clusterProfiles.namespace=cluster-inventory');
+    const shipped = renderKustomization(`${configFolder}/cluster-profiles`);
+    expect(inOrder(made.filter(named)).map(withoutForm)).toEqual(inOrder(shipped).map(withoutForm));
+    const other = await template(helm, '--set=clusterProfiles.namespace=fleet');
+    expect(other.filter(named).map(({ metadata }) => metadata.namespace)).toEqual(['fleet', 'fleet']);
+    expect(JSON.stringify(other)).toContain('"LATCHKEY_CLUSTER_PROFILES_NAMESPACE":"fleet"');
+    expect((await template(helm)).filter(named)).toEqual([]);
+  });
+
   it('rolls the pods when a setting changes, and not otherwise', async () => {
     const sums = async (...args: string[]) =>
       (await template(helm, ...args))
