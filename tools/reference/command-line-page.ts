@@ -41,6 +41,7 @@ export function commandLinePage(): string {
     '`latchkey credential` gives kubectl a key out of its cache. With `--child-ttl` or `--trust` it renews the key when a fifth of its life is left. Twenty kubectl at once make one renewal. While the gateway is away, the present key is used until its end.',
     'If the gateway answers 401, kubectl fails once and the next call works: the refused key is not used again. A key that is not renewed is checked every five minutes.',
     'With `latchkey kubeconfig --direct` the credential is a token for one [direct endpoint](direct-endpoint.md#with-kubectl). The command asks that endpoint whether it accepts the token, and makes tokens at the gateway.',
+    'A key is given for servers behind the gateway alone: their address begins with the base URL. If the address comes from others, as from a [ClusterProfile](cluster-profiles.md), add `--cluster-profile`.',
     '## Exit codes',
     table(
       ['Code', 'Meaning'],

@@ -1,22 +1,31 @@
-import { asObject, asText, defined, parseJSON } from '../../api/json.ts';
+import { asText, defined } from '../../api/json.ts';
 import { cachePlace, sourceVersion } from '../credential/cache.ts';
 import { directSource, directTTL, parentOf } from '../credential/direct-source.ts';
 import { exchangedKey } from '../credential/exchanged-key.ts';
+import {
+  assertAtGateway,
+  assertLeadsTo,
+  type ExecCluster,
+  readExecCluster,
+} from '../credential/exec-cluster.ts';
 import { execCredential } from '../credential/exec-credential.ts';
 import { fileOf, sourceOf } from '../credential/fast-path.ts';
 import { currentCredential, type Source } from '../credential/renewal.ts';
 import { childSource, keySource, trustSource } from '../credential/sources.ts';
-import { Platform } from '../gateway/platform.ts';
+import { type Connection, Platform } from '../gateway/platform.ts';
 import { connectionOptions, findKey, noKey, readPlace } from '../session/connection.ts';
 import { readTTL } from '../session/durations.ts';
 import {
   type CommandSpec,
   type Context,
   type Invocation,
+  isOn,
   type OptionSpec,
   textOption,
 } from '../shared/context.ts';
 import { type Failure, usage } from '../shared/failure.ts';
+import { findDirectEndpoint } from '../targets/direct-endpoint.ts';
+import { readTarget, type Target } from '../targets/targets.ts';
 
 /** Of those who write the command into a kubeconfig, too. */
 export const childOptions = {
@@ -44,6 +53,11 @@ export const credential: CommandSpec = {
   options: {
     ...connectionOptions,
     ...childOptions,
+    'cluster-profile': {
+      type: 'boolean',
+      about:
+        'The client took the server from a ClusterProfile, which others may change: give it a credential for what the gateway says, and for nothing else.',
+    },
     direct: {
       type: 'string',
       value: 'TARGET',
@@ -63,9 +77,7 @@ export const credential: CommandSpec = {
 async function run(invocation: Invocation, context: Context): Promise<undefined> {
   const { session, ...place } = readPlace(invocation, context);
   const info = context.env['KUBERNETES_EXEC_INFO'];
-  const direct = textOption(invocation, 'direct');
-  // The authority of a direct endpoint is that of another place: with it, that place could pose as the gateway and get the key.
-  const ca = place.ca ?? (direct === undefined ? authorityIn(info) : undefined);
+  const { direct, ca, profile } = readDestination(invocation, info, place);
   const platform = new Platform(defined({ baseURL: place.baseURL, ca }), context);
   const ttl = textOption(invocation, 'child-ttl');
   const trust = textOption(invocation, 'trust');
@@ -80,10 +92,46 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   const version = variables.key === undefined ? sourceVersion(fileOf(request, context)) : '';
   const find = () => findKey(invocation, context, session);
   const source = sourceFor({ platform, version, ttl, trust, direct }, find, context);
+  if (profile !== undefined && direct !== undefined) {
+    const key = trust === undefined ? find() : await exchangedKey(platform, trust, context);
+    await assertAtEndpoint(profile, platform, key ?? fail(noKey(place.baseURL)));
+  }
   const cache = cachePlace(sourceOf(request, variables.key), context);
   const found = await currentCredential(source, cache, context);
   context.stdout.write(execCredential(found, info, context.now()));
   return undefined;
+}
+
+interface Destination {
+  /** The target whose direct endpoint gets the credential, and otherwise the gateway. */
+  readonly direct?: string | undefined;
+  /** Of the gateway. */
+  readonly ca?: string | undefined;
+  readonly profile?: Profile;
+}
+
+/** Where the credential goes. Refuses every other place than the gateway and a direct endpoint, which is asked for later. Throws a Failure. */
+function readDestination(invocation: Invocation, info: string | undefined, place: Connection): Destination {
+  const cluster = readExecCluster(info);
+  if (isOn(invocation, 'cluster-profile')) {
+    const profile = readProfile(invocation, cluster);
+    const isDirect = profile.cluster.config['direct'] === true;
+    if (!isDirect) assertLeadsTo(profile.cluster, profile.target, place);
+    return { profile, ca: place.ca, direct: isDirect ? profile.target.name : undefined };
+  }
+  const direct = textOption(invocation, 'direct');
+  // The authority of a direct endpoint is that of another place: with it, that place could pose as the gateway and get the key.
+  if (direct !== undefined) return { direct, ca: place.ca };
+  assertAtGateway(cluster, place.baseURL);
+  return { ca: place.ca ?? cluster?.ca };
+}
+
+async function assertAtEndpoint(
+  { cluster, target }: Profile,
+  platform: Platform,
+  key: string,
+): Promise<void> {
+  assertLeadsTo(cluster, target, await findDirectEndpoint(target, platform, key));
 }
 
 /** An option counts before them, and the key itself before its file. */
@@ -126,9 +174,20 @@ function fail(failure: Failure): never {
   throw failure;
 }
 
-/** A kubeconfig with `provideClusterInfo` passes its authority on. */
-function authorityIn(info: string | undefined): string | undefined {
-  const { cluster } = asObject(asObject(parseJSON(info ?? ''))['spec']);
-  const data = asText(asObject(cluster)['certificate-authority-data']);
-  return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
+interface Profile {
+  readonly cluster: ExecCluster;
+  readonly target: Target;
+}
+
+/** The target of a ClusterProfile, as the client passes it on. It is a wish, and no proof. Throws a Failure. */
+function readProfile(invocation: Invocation, cluster: ExecCluster | undefined): Profile {
+  if (textOption(invocation, 'direct') !== undefined)
+    throw usage('--cluster-profile and --direct exclude each other', 'The ClusterProfile names the target.');
+  const name = asText(cluster?.config['target']);
+  if (cluster === undefined || name === undefined)
+    throw usage(
+      'the client passes no target on',
+      'Set `provideClusterInfo: true` for this command, and use a ClusterProfile of Latchkey.',
+    );
+  return { cluster, target: readTarget(name) };
 }

@@ -31,6 +31,10 @@ const info = JSON.stringify({
   },
 });
 
+const atGateway = {
+  KUBERNETES_EXEC_INFO: info.replace('https://edge.example.com', baseURL),
+};
+
 /** A platform that makes tokens, and an endpoint that knows them a few questions later. */
 class World {
   now = start;
@@ -196,7 +200,7 @@ describe('latchkey credential --direct', () => {
     await ask();
     await ask(line.replace('edge', 'other'));
     expect(world.tokens).toHaveLength(2);
-    expect((await ask(`credential --base-url ${baseURL}`)).token).toBe(aKey);
+    expect((await ask(`credential --base-url ${baseURL}`, undefined, atGateway)).token).toBe(aKey);
   });
 
   it('answers from the cache alone as the whole command does', async () => {
@@ -328,7 +332,7 @@ describe('a pipeline whose token is exchanged once', () => {
     expect((await person.run(`kubeconfig cluster/edge --direct ${place}`, options())).code).toBe(0);
     expect((await ask(`${line} --trust ci`, 9, env)).token).toBe('token.0.x');
     expect((await ask(`${line.replace('edge', 'other')} --trust ci`, 10, env)).token).toBe('token.1.x');
-    expect((await ask(`credential ${place}`, 11, env)).token).toBe('exchanged');
+    expect((await ask(`credential ${place}`, 11, { ...env, ...atGateway })).token).toBe('exchanged');
   });
 
   it('exchanges it before it takes the lock of the token: both together take longer than a lock lives', async () => {

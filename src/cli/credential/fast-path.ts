@@ -11,6 +11,7 @@ import {
   wasGiven,
 } from './cache.ts';
 import { execCredential } from './exec-credential.ts';
+import { isInfoUnder } from './gateway-server.ts';
 
 /** The options of `latchkey credential` that name what it is about. */
 export interface CredentialRequest {
@@ -55,6 +56,9 @@ export function answerFromCache(
   const request = readRequest(words);
   const { env, platform, ppid } = context;
   if (request === undefined || env['LATCHKEY_ACCESS_KEY'] || env['LATCHKEY_ACCESS_KEY_FILE'])
+    return undefined;
+  // The whole program says why.
+  if (request.direct === undefined && !isInfoUnder(env['KUBERNETES_EXEC_INFO'], request.baseURL))
     return undefined;
   const file = fileOf(request, context);
   const place = cachePlace(sourceOf(request), context);
