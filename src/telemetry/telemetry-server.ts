@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { LatchkeyError } from '../errors.ts';
+import { closeGracefully, type ListenAddress, listenOn } from '../listening.ts';
 
 export interface Answer {
   readonly status: number;
@@ -10,12 +10,6 @@ export interface Answer {
 
 /** Answers GET and HEAD; `undefined`: no such path. */
 export type Handler = (url: URL) => Answer | undefined | Promise<Answer | undefined>;
-
-/** Without `host`: every interface. Port 0: any free port. */
-interface ListenAddress {
-  readonly host?: string;
-  readonly port: number;
-}
 
 export interface TelemetryServerOptions {
   readonly address: ListenAddress;
@@ -57,26 +51,15 @@ export class TelemetryServer {
   /** Resolves with the address in use. Throws ERR_LISTEN. */
   async listen(): Promise<AddressInfo> {
     const { address, purpose } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once('error', reject).listen(address, resolve);
-    await promise.catch((error: NodeJS.ErrnoException) => {
-      const values = { address: textOf(address), purpose, cause: error.code ?? error.message };
-      throw new LatchkeyError('ERR_LISTEN', values, { cause: error });
-    });
-    // A connection that cannot be accepted (no file descriptor left) must not end the process.
-    this.#server.off('error', reject).on('error', () => undefined);
-    return this.#server.address() as AddressInfo;
+    return await listenOn(this.#server, address, purpose);
   }
 
   /** Lets answers under way end, within the grace; idle connections close at once. Safe to call twice. */
   async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#server.close(() => resolve());
-    this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), this.#options.closeGraceMs ?? 2_000);
-    await promise;
-    clearTimeout(timer);
+    await closeGracefully(this.#server, (onEnd) => {
+      const timer = setTimeout(onEnd, this.#options.closeGraceMs ?? 2_000);
+      return { cancel: () => clearTimeout(timer) };
+    });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -112,8 +95,4 @@ export class TelemetryServer {
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-function textOf({ host = '', port }: ListenAddress): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

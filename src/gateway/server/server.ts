@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type HTTPErrorCode, LatchkeyError } from '../../errors.ts';
+import type { HTTPErrorCode } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { closeGracefully, type ListenAddress, listenOn } from '../../listening.ts';
 import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
@@ -27,7 +28,7 @@ export interface ProxyOptions {
 }
 
 export interface GatewayServerOptions {
-  readonly address: { readonly host?: string; readonly port: number };
+  readonly address: ListenAddress;
   /** For the error when nothing can listen there. Default: requests. */
   readonly purpose?: string;
   /** Absent: plain HTTP. */
@@ -91,16 +92,7 @@ export class GatewayServer {
   /** Resolves with the address in use. Throws ERR_LISTEN. */
   async listen(): Promise<AddressInfo> {
     const { address, purpose = 'requests' } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once('error', reject).listen(address, resolve);
-    await promise.catch((error: NodeJS.ErrnoException) => {
-      const { host = '', port } = address;
-      const values = { address: `${host}:${port}`, purpose, cause: error.code ?? error.message };
-      throw new LatchkeyError('ERR_LISTEN', values, { cause: error });
-    });
-    // A connection that cannot be accepted (no file descriptor left) must not end the process.
-    this.#server.off('error', reject).on('error', () => undefined);
-    return this.#server.address() as AddressInfo;
+    return await listenOn(this.#server, address, purpose);
   }
 
   /** For every request with a live credential: when there are too many connections, others are closed first. */
@@ -130,12 +122,12 @@ export class GatewayServer {
   async close(graceMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.#stopping = true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#server.close(() => resolve());
-    this.#server.closeIdleConnections();
-    const timer = this.#options.clock.setTimer(() => this.#cutAll(), graceMs);
-    await promise;
-    timer.cancel();
+    const { clock } = this.#options;
+    await closeGracefully(
+      this.#server,
+      (onEnd) => clock.setTimer(onEnd, graceMs),
+      () => this.#cutAll(),
+    );
   }
 
   #cutAll(): void {

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { asObject, type JsonObject, parseJSON } from '../../../api/json.ts';
-import { LatchkeyError } from '../../../errors.ts';
 import type { Clock } from '../../../kube/clock.ts';
+import { closeGracefully, type ListenAddress, listenOn } from '../../../listening.ts';
 import type { ServingCertificate } from '../../server/certificate.ts';
 
 export interface WebhookServerOptions {
-  readonly address: { readonly host?: string; readonly port: number };
+  readonly address: ListenAddress;
   readonly certificate: ServingCertificate;
   /** PEM. Who has a certificate of it may ask. */
   readonly clientCA: string;
@@ -58,21 +58,7 @@ export class WebhookServer {
 
   /** Resolves with the address in use. Throws ERR_LISTEN. */
   async listen(): Promise<AddressInfo> {
-    const { address } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once('error', reject).listen(address, resolve);
-    await promise.catch((error: NodeJS.ErrnoException) => {
-      const { host = '', port } = address;
-      const values = {
-        address: `${host}:${port}`,
-        purpose: 'the webhook',
-        cause: error.code ?? error.message,
-      };
-      throw new LatchkeyError('ERR_LISTEN', values, { cause: error });
-    });
-    // A connection that cannot be accepted (no file descriptor left) must not end the process.
-    this.#server.off('error', reject).on('error', () => undefined);
-    return this.#server.address() as AddressInfo;
+    return await listenOn(this.#server, this.#options.address, 'the webhook');
   }
 
   /** From the next connection on. */
@@ -82,13 +68,8 @@ export class WebhookServer {
 
   /** Accepts no more connections, lets answers under way end within the grace, and cuts what is left. */
   async close(graceMs: number): Promise<void> {
-    if (!this.#server.listening) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#server.close(() => resolve());
-    this.#server.closeIdleConnections();
-    const timer = this.#options.clock.setTimer(() => this.#server.closeAllConnections(), graceMs);
-    await promise;
-    timer.cancel();
+    const { clock } = this.#options;
+    await closeGracefully(this.#server, (onEnd) => clock.setTimer(onEnd, graceMs));
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
