@@ -13,6 +13,15 @@ describe('readCommandLine', () => {
       ['direct-endpoint', 'print-config', 'authorization'],
       { help: false, command: 'direct-endpoint print-config', args: ['authorization'] },
     ],
+    [
+      ['direct-endpoint', 'print-config', 'kubeconfig', '--url', 'https://10.96.0.77:8445'],
+      {
+        help: false,
+        command: 'direct-endpoint print-config',
+        args: ['kubeconfig', '--url', 'https://10.96.0.77:8445'],
+      },
+    ],
+    [['direct-endpoint', 'print-config', '--help'], { help: true }],
   ])('reads %j', (args, invocation) => {
     expect(readCommandLine(args)).toEqual(invocation);
   });

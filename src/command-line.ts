@@ -6,22 +6,27 @@ export type Invocation =
   | { readonly help: true }
   | { readonly help: false; readonly command: string; readonly args?: readonly string[] };
 
-/** Commands of two words. They take arguments, as programs that print something do. */
+/** Commands of two words. They take arguments and options, as programs that print something do. */
 const printing: ReadonlySet<string> = new Set(['direct-endpoint print-config']);
 
 /** `args` without the program. Throws ERR_USAGE. */
 export function readCommandLine(args: readonly string[]): Invocation {
+  const name = args.slice(0, 2).join(' ');
+  if (printing.has(name)) return readPrinting(name, args.slice(2));
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
   if (values.help || command === 'help') return { help: true };
   if (values.version) return { help: false, command: 'version' };
   if (command === undefined) throw new LatchkeyError('ERR_USAGE', { problem: 'no command given' });
-  const [second = '', ...after] = rest;
-  if (printing.has(`${command} ${second}`))
-    return { help: false, command: `${command} ${second}`, args: after };
   if (rest.length > 0)
     throw new LatchkeyError('ERR_USAGE', { problem: `the command ${command} takes no arguments` });
   return { help: false, command };
+}
+
+/** They read options of their own. */
+function readPrinting(command: string, args: readonly string[]): Invocation {
+  const isAskedForHelp = args.some((arg) => arg === '--help' || arg === '-h');
+  return isAskedForHelp ? { help: true } : { help: false, command, args };
 }
 
 function parse(args: readonly string[]) {

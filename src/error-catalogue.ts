@@ -49,7 +49,7 @@ export const errorCatalogue = {
   },
   ERR_CERTIFICATE: {
     message: 'the serving certificate in {file} cannot be used: {cause}',
-    fix: 'Set LATCHKEY_TLS_CERT_FILE and LATCHKEY_TLS_KEY_FILE to a certificate chain and its private key, as PEM.',
+    fix: 'Set LATCHKEY_TLS_FOLDER to a folder with a certificate chain in tls.crt and its private key in tls.key, as PEM.',
     exitCode: exitCodes.usage,
   },
   ERR_KUBECONFIG: {

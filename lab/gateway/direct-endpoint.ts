@@ -41,14 +41,12 @@ export async function installDirectEndpoint(plane: ControlPlaneAccess): Promise<
     start: async (guard, { name, cluster, key, platform, env = {}, certificate = own }) => {
       const folder = path.join(guard.folder, `agent-${name}`);
       await mkdir(folder, { recursive: true });
-      const [keyFile, caFile] = [path.join(folder, 'key'), path.join(folder, 'platform.crt')];
-      await writeFile(keyFile, key, { mode: 0o600 });
-      await writeFile(caFile, platform.ca);
+      await writeFile(path.join(folder, 'key'), key, { mode: 0o600 });
+      await writeFile(path.join(folder, 'ca.crt'), platform.ca);
       const settings = {
         LATCHKEY_BASE_URL: platform.url,
         LATCHKEY_ENDPOINT_CLUSTER: cluster,
-        LATCHKEY_ENDPOINT_KEY_FILE: keyFile,
-        LATCHKEY_ENDPOINT_PLATFORM_CA_FILE: caFile,
+        LATCHKEY_ENDPOINT_AGENT_FOLDER: folder,
         ...env,
       };
       const command = 'direct-endpoint';

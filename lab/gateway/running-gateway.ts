@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
@@ -54,9 +54,10 @@ export class RunningGateway {
   ): Promise<RunningGateway> {
     const { name = 'gateway', command = 'gateway', env = {}, kubeconfig } = options;
     const { certificate, key, ca } = options.certificate ?? newCertificate();
-    const [certFile, keyFile] = [`${name}.crt`, `${name}.key`].map((file) => path.join(guard.folder, file));
-    await writeFile(certFile ?? '', certificate);
-    await writeFile(keyFile ?? '', key, { mode: 0o600 });
+    const tlsFolder = path.join(guard.folder, `tls-${name}`);
+    await mkdir(tlsFolder, { recursive: true });
+    await writeFile(path.join(tlsFolder, 'tls.crt'), certificate);
+    await writeFile(path.join(tlsFolder, 'tls.key'), key, { mode: 0o600 });
     const program = currentProgram();
     const process = await guard.run({
       name,
@@ -70,8 +71,7 @@ export class RunningGateway {
         LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:0',
         LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
         LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
-        LATCHKEY_TLS_CERT_FILE: certFile ?? '',
-        LATCHKEY_TLS_KEY_FILE: keyFile ?? '',
+        LATCHKEY_TLS_FOLDER: tlsFolder,
         LATCHKEY_SHUTDOWN_DELAY: '0s',
         ...env,
       },

@@ -39,7 +39,7 @@ export async function writeWebhookFiles(options: WebhookFilesOptions): Promise<W
     LATCHKEY_ENDPOINT_WEBHOOK_ADDRESS: `127.0.0.1:${port}`,
   };
   const written = {
-    'platform.crt': platform.ca,
+    'ca.crt': platform.ca,
     'webhook-ca.crt': authority.certificate,
     'client-ca.crt': clientAuthority.certificate,
     'client.crt': client.certificate,
@@ -50,13 +50,12 @@ export async function writeWebhookFiles(options: WebhookFilesOptions): Promise<W
     ...env,
     LATCHKEY_BASE_URL: platform.url,
     LATCHKEY_ENDPOINT_CLUSTER: cluster,
-    LATCHKEY_ENDPOINT_PLATFORM_CA_FILE: place('platform.crt'),
-    LATCHKEY_ENDPOINT_WEBHOOK_URL: `https://127.0.0.1:${port}`,
-    LATCHKEY_ENDPOINT_WEBHOOK_FOLDER: folder,
+    LATCHKEY_ENDPOINT_AGENT_FOLDER: folder,
   };
+  const flags = [`--url=https://127.0.0.1:${port}`, `--folder=${folder}`];
   const names = { authentication: 'authentication.yaml', authorization: 'authorization.yaml' };
   for (const [file, name] of Object.entries({ ...names, kubeconfig: 'webhook.kubeconfig' }))
-    await writeFile(place(name), await printConfig(file, settings));
+    await writeFile(place(name), await printConfig([file, ...flags], settings));
   const [authentication, authorization] = [place(names.authentication), place(names.authorization)];
   return {
     apiServerArgs: [`--authentication-config=${authentication}`, `--authorization-config=${authorization}`],
@@ -66,9 +65,12 @@ export async function writeWebhookFiles(options: WebhookFilesOptions): Promise<W
   };
 }
 
-async function printConfig(file: string, settings: Readonly<Record<string, string>>): Promise<string> {
+async function printConfig(
+  options: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
   const { file: program, env } = currentProgram();
-  const args = [program, 'direct-endpoint', 'print-config', file];
+  const args = [program, 'direct-endpoint', 'print-config', ...options];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { ...env, ...settings },
     timeout: 60_000,

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { exitCodes } from '../error-catalogue.ts';
 import { LatchkeyError } from '../errors.ts';
 import { DirectEndpoint } from '../gateway/direct-endpoint/direct-endpoint.ts';
@@ -44,7 +45,7 @@ export const run: Command = async ({ environment, signal }) => {
     platform,
     client: host.connect({ connections: 4 }),
     identity: host.authenticate(),
-    webhookClientCA: readAuthority(settings.webhookClientCAFile),
+    webhookClientCA: webhookClientCA(settings),
   });
   const work = async (stop: AbortSignal) => {
     await endpoint.run(stop);
@@ -56,26 +57,36 @@ export const run: Command = async ({ environment, signal }) => {
 };
 
 /** Only an API server may ask, and it proves itself by a certificate. */
-function checkWebhook({ webhookClientCAFile, plainHTTP }: DirectEndpointSettings): void {
-  if (webhookClientCAFile === 'none' || plainHTTP === 'never') return;
-  const problems = '  LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE needs TLS: remove LATCHKEY_PLAIN_HTTP';
+function checkWebhook({ webhookClientCAFile, tlsFolder }: DirectEndpointSettings): void {
+  if (webhookClientCAFile === 'none' || tlsFolder !== undefined) return;
+  const problems = '  LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE needs TLS: remove LATCHKEY_TLS_FOLDER=none';
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }
 
 /** Read again and again: keys are renewed under a running process. */
-function agentIdentity({ baseURL, agentKeyFile, platformCAFile }: DirectEndpointSettings): ClientIdentity {
-  const key = readText(agentKeyFile).trim();
-  if (!/^[\x21-\x7e]+$/.test(key)) throw unusable(agentKeyFile, 'it holds no key');
-  const ca = readAuthority(platformCAFile);
+function agentIdentity({ baseURL, agentFolder }: DirectEndpointSettings): ClientIdentity {
+  const file = path.join(agentFolder, 'key');
+  const key = readText(file).trim();
+  if (!/^[\x21-\x7e]+$/.test(key)) throw unusable(file, 'it holds no key');
+  const ca = readPlatformCA(agentFolder);
   const tls = { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
   return makeIdentity(new URL(`${baseURL}/kubernetes/management`), tls, ['authorization', `Bearer ${key}`]);
 }
 
-/** PEM; undefined for `none`. */
-export function readAuthority(file: string): string | undefined {
-  const ca = file === 'none' ? undefined : readText(file);
+/** The authority of the platform beside the key of the agent, as PEM. Undefined where there is no such file. */
+export function readPlatformCA(agentFolder: string): string | undefined {
+  const file = path.join(agentFolder, 'ca.crt');
+  // A file that is there and cannot be read is no reason to trust every public authority.
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? undefined : readAuthority(file);
+}
+
+const webhookClientCA = ({ webhookClientCAFile: file }: DirectEndpointSettings): string | undefined =>
+  file === 'none' ? undefined : readAuthority(file);
+
+function readAuthority(file: string): string {
+  const ca = readText(file);
   // Node takes an empty authority for none, and would trust every public one.
-  if (ca?.includes('-----BEGIN CERTIFICATE-----') === false) throw unusable(file, 'it holds no certificate');
+  if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw unusable(file, 'it holds no certificate');
   return ca;
 }
 

@@ -16,10 +16,12 @@ describe('the gateway does not start', () => {
   it.each([':8443', '0.0.0.0:8080', '192.0.2.1:8080', 'latchkey:8080'])(
     'with plain HTTP on %s',
     async (address) => {
-      const environment = { LATCHKEY_PLAIN_HTTP: 'loopback', LATCHKEY_LISTEN_ADDRESS: address };
+      const environment = { LATCHKEY_TLS_FOLDER: 'none', LATCHKEY_LISTEN_ADDRESS: address };
       await expect(runWith(environment)).rejects.toMatchObject({
         code: 'ERR_SETTINGS_INVALID',
-        message: expect.stringContaining('LATCHKEY_PLAIN_HTTP needs a LATCHKEY_LISTEN_ADDRESS on loopback'),
+        message: expect.stringContaining(
+          'LATCHKEY_TLS_FOLDER=none needs a LATCHKEY_LISTEN_ADDRESS on loopback',
+        ),
       });
     },
   );
@@ -32,7 +34,6 @@ describe('the gateway does not start', () => {
   });
 
   it.each([
-    [{}, 'LATCHKEY_PAGE needs LATCHKEY_PAGE_URL'],
     [
       { LATCHKEY_PAGE_URL: 'https://latchkey.example.com' },
       'LATCHKEY_PAGE_URL is the origin of LATCHKEY_BASE_URL',
@@ -41,20 +42,20 @@ describe('the gateway does not start', () => {
     [
       {
         LATCHKEY_PAGE_URL: 'https://keys.example.com',
-        LATCHKEY_PLAIN_HTTP: 'loopback',
+        LATCHKEY_TLS_FOLDER: 'none',
         LATCHKEY_LISTEN_ADDRESS: '127.0.0.1:8080',
       },
-      'LATCHKEY_PLAIN_HTTP needs a LATCHKEY_PAGE_ADDRESS on loopback',
+      'LATCHKEY_TLS_FOLDER=none needs a LATCHKEY_PAGE_ADDRESS on loopback',
     ],
   ])('with a page that has %o', async (environment, message) => {
-    await expect(runWith({ LATCHKEY_PAGE: 'on', ...environment })).rejects.toMatchObject({
+    await expect(runWith(environment)).rejects.toMatchObject({
       code: 'ERR_SETTINGS_INVALID',
       message: expect.stringContaining(message),
     });
   });
 
   it('without a certificate', async () => {
-    await expect(runWith({ LATCHKEY_TLS_CERT_FILE: '/nowhere/tls.crt' })).rejects.toMatchObject({
+    await expect(runWith({ LATCHKEY_TLS_FOLDER: '/nowhere' })).rejects.toMatchObject({
       code: 'ERR_CERTIFICATE',
       message: 'the serving certificate in /nowhere/tls.crt cannot be used: ENOENT',
     });

@@ -61,14 +61,14 @@ function createMetrics({ registry }: Host): GatewayMetrics {
 }
 
 /** Keys must never cross a network unencrypted, not even by mistake. */
-export function checkPlainHTTP({ plainHTTP, listenAddress, page, pageAddress }: GatewaySettings): void {
-  if (plainHTTP === 'never') return;
+export function checkPlainHTTP({ tlsFolder, listenAddress, pageURL, pageAddress }: GatewaySettings): void {
+  if (tlsFolder !== undefined) return;
   const wrong = isLoopback(listenAddress)
-    ? page === 'on' && !isLoopback(pageAddress) && ['LATCHKEY_PAGE_ADDRESS', '127.0.0.1:8444']
+    ? pageURL !== undefined && !isLoopback(pageAddress) && ['LATCHKEY_PAGE_ADDRESS', '127.0.0.1:8444']
     : ['LATCHKEY_LISTEN_ADDRESS', '127.0.0.1:8080'];
   if (wrong === false) return;
   const [name, example] = wrong;
-  const problems = `  LATCHKEY_PLAIN_HTTP needs a ${name} on loopback: write ${example}, or give a certificate`;
+  const problems = `  LATCHKEY_TLS_FOLDER=none needs a ${name} on loopback: write ${example}, or give a certificate`;
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }
 
@@ -84,13 +84,9 @@ export function checkProxies({ proxyProtocol, trustedProxies }: GatewaySettings)
 }
 
 /** On the origin of the gateway, an answer of a target could act as the page. */
-function checkPage({ page, pageURL, baseURL }: GatewaySettings): void {
-  if (page === 'off') return;
-  const isOfItsOwn = pageURL !== undefined && pageURL !== new URL(baseURL).origin;
-  if (isOfItsOwn) return;
+function checkPage({ pageURL, baseURL }: GatewaySettings): void {
+  if (pageURL !== new URL(baseURL).origin) return;
   const problems =
-    pageURL === undefined
-      ? '  LATCHKEY_PAGE needs LATCHKEY_PAGE_URL: write where browsers find the page, as https://latchkey.example.com:8444'
-      : '  LATCHKEY_PAGE_URL is the origin of LATCHKEY_BASE_URL: give the page another host or port';
+    '  LATCHKEY_PAGE_URL is the origin of LATCHKEY_BASE_URL: give the page another host or port';
   throw new LatchkeyError('ERR_SETTINGS_INVALID', { problems });
 }

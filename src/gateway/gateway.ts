@@ -98,7 +98,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { settings } = options;
     this.#options = options;
-    this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
+    this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
     this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
@@ -283,13 +283,14 @@ export class Gateway {
 
   async #followCertificate(signal: AbortSignal): Promise<void> {
     const { clock, log, settings } = this.#options;
-    if (this.#certificate === undefined) return;
+    const { tlsFolder: folder } = settings;
+    if (folder === undefined || this.#certificate === undefined) return;
     const onChange = (certificate: ServingCertificate) => {
       this.#certificate = certificate;
       this.#server.replaceCertificate(certificate);
       this.#page?.replaceCertificate(certificate);
     };
-    await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
+    await followCertificate({ folder, current: this.#certificate, clock, log, onChange }, signal);
   }
 
   /** Load balancers go on sending requests until they have seen that this replica is not ready. */

@@ -30,7 +30,7 @@ import { type ErrorAnswer, errorAnswer, hasBody } from './server/error-answer.ts
 import { UpstreamBusy } from './turns/request-slots.ts';
 
 export interface RequestHandlerOptions extends RequestSenderOptions {
-  readonly settings: RequestSenderOptions['settings'] & Pick<GatewaySettings, 'baseURL' | 'page' | 'pageURL'>;
+  readonly settings: RequestSenderOptions['settings'] & Pick<GatewaySettings, 'baseURL' | 'pageURL'>;
   readonly index: Pick<CredentialIndex, 'find' | 'problem' | 'used'>;
   readonly targets: Pick<Targets, 'find' | 'entryOf'>;
   readonly permissions: Pick<EntryPermissions, 'find' | 'ask'>;
@@ -59,8 +59,7 @@ export class RequestHandler {
     this.#basePath = new URL(settings.baseURL).pathname.replace(/\/$/, '');
     this.#authentication = { index, clock: options.clock, refusals: options.refusals };
     this.#sender = new RequestSender(options);
-    const { page, pageURL } = settings;
-    this.#crossOrigin = page === 'on' && pageURL !== undefined ? new CrossOrigin(pageURL) : undefined;
+    this.#crossOrigin = settings.pageURL === undefined ? undefined : new CrossOrigin(settings.pageURL);
   }
 
   /**

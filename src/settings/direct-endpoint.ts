@@ -1,5 +1,5 @@
 import { allGatewaySettings } from './gateway.ts';
-import { duration, httpsOrigin, listenAddress, setting, text, type ValuesOf } from './types.ts';
+import { duration, listenAddress, setting, text, type ValuesOf } from './types.ts';
 
 /** Settings of the direct endpoint alone; it has those of the gateway too. Durations are milliseconds in the program. */
 export const directEndpointSettingDefinitions = {
@@ -8,19 +8,12 @@ export const directEndpointSettingDefinitions = {
     type: text(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'the name of a Cluster'),
     documentation: 'The name of the Cluster on the platform that this direct endpoint serves.',
   }),
-  agentKeyFile: setting({
-    name: 'LATCHKEY_ENDPOINT_KEY_FILE',
+  agentFolder: setting({
+    name: 'LATCHKEY_ENDPOINT_AGENT_FOLDER',
     type: text(/^\/.{1,1023}$/, 'an absolute path'),
-    default: '/etc/latchkey/agent/key',
+    default: '/etc/latchkey/agent',
     documentation:
-      'A file that holds the key of the agent and nothing else. A new key is taken into use within 20 seconds.',
-  }),
-  platformCAFile: setting({
-    name: 'LATCHKEY_ENDPOINT_PLATFORM_CA_FILE',
-    type: text(/^(?:none|\/.{1,1023})$/, '`none`, or an absolute path'),
-    default: 'none',
-    documentation:
-      'The authority that signed the certificate of `LATCHKEY_BASE_URL`, as PEM. `none`: a public one.',
+      'The folder of `key`, which holds the key of the agent and nothing else, and of `ca.crt`, the authority that signed the certificate of `LATCHKEY_BASE_URL`, as PEM. Without `ca.crt`: a public one. A new key is taken into use within 20 seconds.',
   }),
   outageMs: setting({
     name: 'LATCHKEY_ENDPOINT_OUTAGE',
@@ -41,19 +34,6 @@ export const directEndpointSettingDefinitions = {
     type: listenAddress,
     default: ':8445',
     documentation: 'Where the authorization webhook is served, with the certificate of the direct endpoint.',
-  }),
-  webhookURL: setting({
-    name: 'LATCHKEY_ENDPOINT_WEBHOOK_URL',
-    type: httpsOrigin,
-    default: 'https://127.0.0.1:8445',
-    documentation:
-      'Where the API server reaches the webhook, for `direct-endpoint print-config`. The certificate of the direct endpoint must name this host. By default an API server looks for it on its own machine.',
-  }),
-  webhookFolder: setting({
-    name: 'LATCHKEY_ENDPOINT_WEBHOOK_FOLDER',
-    type: text(/^\/.{1,1023}$/, 'an absolute path'),
-    default: '/etc/kubernetes/latchkey',
-    documentation: 'The folder of the printed files on the machine of the API server.',
   }),
 } as const;
 

@@ -3,16 +3,14 @@ import { trustedIssuers } from './trusted-issuers.ts';
 import {
   cidrsOrNone,
   duration,
+  folderOrNone,
   integer,
   listenAddress,
   oneOf,
   originOrNone,
   setting,
-  text,
   type ValuesOf,
 } from './types.ts';
-
-const filePath = text(/^\/.{1,1023}$/, 'an absolute path');
 
 /** Settings of the gateway alone. Durations are milliseconds in the program. */
 export const gatewaySettingDefinitions = {
@@ -22,25 +20,12 @@ export const gatewaySettingDefinitions = {
     default: ':8443',
     documentation: 'Where clients are served. Port 0 takes a free port and logs it.',
   }),
-  certFile: setting({
-    name: 'LATCHKEY_TLS_CERT_FILE',
-    type: filePath,
-    default: '/etc/latchkey/tls/tls.crt',
+  tlsFolder: setting({
+    name: 'LATCHKEY_TLS_FOLDER',
+    type: folderOrNone,
+    default: '/etc/latchkey/tls',
     documentation:
-      'The certificate chain of the base URL, as PEM. A new one is taken into use within 10 seconds.',
-  }),
-  keyFile: setting({
-    name: 'LATCHKEY_TLS_KEY_FILE',
-    type: filePath,
-    default: '/etc/latchkey/tls/tls.key',
-    documentation: 'The private key of that certificate, as PEM.',
-  }),
-  plainHTTP: setting({
-    name: 'LATCHKEY_PLAIN_HTTP',
-    type: oneOf('never', 'loopback'),
-    default: 'never',
-    documentation:
-      '`loopback` serves without TLS, for trials on one machine. `LATCHKEY_LISTEN_ADDRESS` must then name a loopback address.',
+      'The folder of `tls.crt`, the certificate chain of the base URL, and `tls.key`, its private key, as PEM. New ones are taken into use within 10 seconds. `none` serves without TLS, for trials on one machine: `LATCHKEY_LISTEN_ADDRESS` must then name a loopback address.',
   }),
   idleTimeoutMs: setting({
     name: 'LATCHKEY_IDLE_TIMEOUT',
@@ -139,19 +124,12 @@ export const gatewaySettingDefinitions = {
     documentation:
       'Issuers whose tokens may be exchanged for a key, each with `issuer` and, where people log in with its tokens, `login`. [Token exchange](exchange.md) has all fields.',
   }),
-  page: setting({
-    name: 'LATCHKEY_PAGE',
-    type: oneOf('off', 'on'),
-    default: 'off',
-    documentation:
-      '`on` serves [a page](page.md) where people see, make and end their own credentials. It needs `LATCHKEY_PAGE_URL`.',
-  }),
   pageURL: setting({
     name: 'LATCHKEY_PAGE_URL',
     type: originOrNone,
     default: 'none',
     documentation:
-      'Where browsers find the page, as `https://latchkey.example.com:8444`. It must differ from the base URL in host or port. Only this origin may call the gateway from a browser.',
+      'Where browsers find [the page](page.md) on which people see, make and end their own credentials, as `https://latchkey.example.com:8444`. It must differ from the base URL in host or port. Only this origin may call the gateway from a browser. `none`: there is no page.',
   }),
   pageAddress: setting({
     name: 'LATCHKEY_PAGE_ADDRESS',

@@ -3,6 +3,7 @@ import { LatchkeyError } from '../errors.ts';
 import { commonSettingDefinitions } from './common.ts';
 import { allOperatorSettings } from './operator.ts';
 import { type Environment, readSettings, unknownSettings } from './read.ts';
+import { removedSettings } from './removed.ts';
 
 const required: Environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
 const computed = { identity: 'host-1a2b' };
@@ -102,13 +103,24 @@ describe('a variable that looks like a setting and is none', () => {
     ['LATCHKEY_LOG_LEVL', 'LATCHKEY_LOG_LEVEL'],
     ['LATCHKEY_LOGLEVEL', 'LATCHKEY_LOG_LEVEL'],
     ['LATCHKEY_MAX_TOKENS_TTL', 'LATCHKEY_MAX_TOKEN_TTL'],
-    ['LATCHKEY_TLS_CERTIFICATE_FILE', 'LATCHKEY_TLS_CERT_FILE'],
+    ['LATCHKEY_TLS_FOLDR', 'LATCHKEY_TLS_FOLDER'],
     ['LATCHKEY_base_url', 'LATCHKEY_BASE_URL'],
   ])('%s is refused, and the nearest setting of any command is named', (name, nearest) => {
     expect(problemsOf({ ...required, [name]: 'secret' })).toEqual([
       `  ${name} is no setting: correct it to ${nearest}, which is the nearest, or remove it`,
     ]);
   });
+
+  it.each(Object.entries(removedSettings))(
+    '%s of an earlier build is refused with its replacement',
+    (name, instead) => {
+      expect(problemsOf({ ...required, [name]: '1' })).toEqual([
+        `  ${name} is no setting any more: remove it; ${instead}`,
+      ]);
+      const named = instead.match(/LATCHKEY_[A-Z_]+/g) ?? [];
+      expect(unknownSettings(Object.fromEntries(named.map((one) => [one, '1'])))).toEqual([]);
+    },
+  );
 
   it('is reported behind everything else that is wrong', () => {
     const problems = problemsOf({ LATCHKEY_CONCURENCY: '4', LATCHKEY_LOG_LEVEL: 'loud' });

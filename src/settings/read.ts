@@ -1,6 +1,7 @@
 import { LatchkeyError } from '../errors.ts';
 import { allDirectEndpointSettings } from './direct-endpoint.ts';
 import { allOperatorSettings } from './operator.ts';
+import { removedSettings } from './removed.ts';
 import type { Setting, SettingDefinitions, ValuesOf } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,6 +52,8 @@ export function unknownSettings(environment: Environment): readonly string[] {
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT|PORT)(?:_|$)/;
 
 function unknownProblem(name: string): string {
+  const instead = Object.entries(removedSettings).find(([removed]) => removed === name)?.[1];
+  if (instead !== undefined) return `is no setting any more: remove it; ${instead}`;
   const nearest = findNearest(
     name,
     knownSettings.map((known) => known.name),

@@ -165,6 +165,15 @@ export function text(pattern: RegExp, rule: string): SettingType<string> {
   };
 }
 
+/** The path of a folder. `none` for none. */
+export const folderOrNone: SettingType<string | undefined> = {
+  description: '`none`, or an absolute path',
+  parse: (text) => {
+    if (text === 'none') return { value: undefined };
+    return /^\/.{1,1023}$/.test(text) ? { value: text } : { problem: 'must be `none`, or an absolute path' };
+  },
+};
+
 /** Ranges of addresses, separated by commas. */
 export const cidrs: SettingType<readonly string[]> = {
   description: 'CIDRs, separated by commas',

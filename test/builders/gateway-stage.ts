@@ -282,7 +282,6 @@ const settingsOf = (options: StageOptions) => ({
   sessionMaxMs: options.sessionMaxMs ?? 0,
   projectNamespacePrefix: options.projectNamespacePrefix ?? 'p-',
   trustedIssuers: options.trustedIssuers ?? [],
-  page: options.pageURL === undefined ? ('off' as const) : ('on' as const),
   pageURL: options.pageURL,
 });
 

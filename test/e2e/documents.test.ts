@@ -128,5 +128,7 @@ it('the overlay in docs/reference/page.md opens the port of the page at the pods
   });
   expect(find('Service').ports).toContainEqual({ name: 'page', port: 8444, targetPort: 'page' });
   expect(find('NetworkPolicy').ingress[0].ports).toContainEqual({ port: 'page' });
-  expect(objects.find(({ kind }) => kind === 'ConfigMap').data).toMatchObject({ LATCHKEY_PAGE: 'on' });
+  expect(objects.find(({ kind }) => kind === 'ConfigMap').data).toMatchObject({
+    LATCHKEY_PAGE_URL: 'https://latchkey.example.com:8444',
+  });
 });

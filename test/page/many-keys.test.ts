@@ -39,7 +39,6 @@ await RunningGateway.start(plane, guard, {
   env: {
     LATCHKEY_BASE_URL: `https://127.0.0.1:${port}`,
     LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}`,
-    LATCHKEY_PAGE: 'on',
     LATCHKEY_PAGE_URL: pageURL,
     LATCHKEY_PAGE_ADDRESS: `127.0.0.1:${pagePort}`,
   },

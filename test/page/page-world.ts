@@ -62,7 +62,6 @@ export async function startPageWorld(): Promise<PageWorld> {
   const world = await gatewayWorld({
     LATCHKEY_BASE_URL: baseURL,
     LATCHKEY_LISTEN_ADDRESS: `127.0.0.1:${port}`,
-    LATCHKEY_PAGE: 'on',
     LATCHKEY_PAGE_URL: pageURL,
     LATCHKEY_PAGE_ADDRESS: `127.0.0.1:${pagePort}`,
     LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',

@@ -62,7 +62,6 @@ export async function startGateway(
       ...env,
       LATCHKEY_BASE_URL: baseURL,
       LATCHKEY_LISTEN_ADDRESS: new URL(baseURL).host,
-      LATCHKEY_PAGE: 'on',
       LATCHKEY_PAGE_URL: pageURL,
       LATCHKEY_PAGE_ADDRESS: `127.0.0.1:${new URL(pageURL).port}`,
       // A watch that somebody left open would delay Ctrl-C for longer.

@@ -23,7 +23,7 @@
 {{- $settings = set $settings "LATCHKEY_BASE_URL_CA_FILE" "/etc/latchkey/base-url/ca.crt" -}}
 {{- end -}}
 {{- with .Values.gateway.page.url -}}
-{{- $settings = merge $settings (dict "LATCHKEY_PAGE" "on" "LATCHKEY_PAGE_URL" .) -}}
+{{- $settings = merge $settings (dict "LATCHKEY_PAGE_URL" .) -}}
 {{- end -}}
 {{- with .Values.clusterProfiles.namespace -}}
 {{- $settings = set $settings "LATCHKEY_CLUSTER_PROFILES_NAMESPACE" . -}}

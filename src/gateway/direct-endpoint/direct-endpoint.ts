@@ -83,7 +83,7 @@ export class DirectEndpoint {
   constructor(options: DirectEndpointOptions) {
     const { settings, clock, client, log, endpointMetrics: metrics } = options;
     this.#options = options;
-    this.#certificate = settings.plainHTTP === 'loopback' ? undefined : readCertificate(settings);
+    this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
     this.#own = new OwnCluster({ client, clock, log });
     this.#followed = new FollowedCredentials({
       ...settings,
@@ -253,13 +253,14 @@ export class DirectEndpoint {
 
   async #followCertificate(signal: AbortSignal): Promise<void> {
     const { clock, log, settings } = this.#options;
-    if (this.#certificate === undefined) return;
+    const { tlsFolder: folder } = settings;
+    if (folder === undefined || this.#certificate === undefined) return;
     const onChange = (certificate: ServingCertificate) => {
       this.#certificate = certificate;
       this.#server.replaceCertificate(certificate);
       this.#webhook?.replaceCertificate(certificate);
     };
-    await followCertificate({ files: settings, current: this.#certificate, clock, log, onChange }, signal);
+    await followCertificate({ folder, current: this.#certificate, clock, log, onChange }, signal);
   }
 }
 

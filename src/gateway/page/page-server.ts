@@ -16,7 +16,7 @@ const maxPerAddress = 64;
 
 /** The page on a port of its own: targets share the origin of the gateway, and what they answer must have no part in it. */
 export function createPageServer({ settings, ...options }: PageServerOptions): GatewayServer | undefined {
-  if (settings.page === 'off') return undefined;
+  if (settings.pageURL === undefined) return undefined;
   const page = new Page(settings);
   return new GatewayServer({
     ...options,

@@ -30,16 +30,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const files = () => ({ certFile: path.join(folder, 'tls.crt'), keyFile: path.join(folder, 'tls.key') });
 function write({ certificate, key }: { readonly certificate: string; readonly key: string }) {
-  writeFileSync(files().certFile, certificate);
-  writeFileSync(files().keyFile, key);
+  writeFileSync(path.join(folder, 'tls.crt'), certificate);
+  writeFileSync(path.join(folder, 'tls.key'), key);
 }
 
 describe('readCertificate', () => {
   it('reads a pair', () => {
     write(pairFor('a.example'));
-    expect(new X509Certificate(readCertificate(files()).cert).subject).toBe('CN=a.example');
+    expect(new X509Certificate(readCertificate(folder).cert).subject).toBe('CN=a.example');
   });
 
   it.each([
@@ -49,7 +48,7 @@ describe('readCertificate', () => {
     ['empty files', () => write({ certificate: '', key: '' })],
   ])('refuses %s, without a word of the key', (_, prepare) => {
     prepare();
-    expect(() => readCertificate(files())).toThrow(/^the serving certificate in .* cannot be used: /);
+    expect(() => readCertificate(folder)).toThrow(/^the serving certificate in .* cannot be used: /);
   });
 });
 
@@ -83,9 +82,9 @@ describe('followCertificate', () => {
     const clock = new FakeClock();
     const stop = new AbortController();
     const seen: ServingCertificate[] = [];
-    const current = readCertificate(files());
+    const current = readCertificate(folder);
     const onChange = (certificate: ServingCertificate) => void seen.push(certificate);
-    const running = followCertificate({ files: files(), current, clock, log, onChange }, stop.signal);
+    const running = followCertificate({ folder, current, clock, log, onChange }, stop.signal);
     await clock.advanceAsync(20_000, 10_000);
     expect(logged).toEqual([]);
     const broken = { ...pairFor('broken'), key: pairFor('other').key };

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { LatchkeyError } from '../../errors.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
@@ -11,18 +12,15 @@ export interface ServingCertificate {
   readonly key: string;
 }
 
-/** Where the pair stands. The kubelet puts a new one there while we run. */
-export interface CertificateFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-}
-
 const recheckMs = 10_000;
 
-/** Throws ERR_CERTIFICATE when the files cannot be read, or do not belong together. */
-export function readCertificate({ certFile, keyFile }: CertificateFiles): ServingCertificate {
+/**
+ * Reads `tls.crt` and `tls.key`, as in a Secret for TLS. Throws ERR_CERTIFICATE when they cannot be read, or do not belong together.
+ */
+export function readCertificate(folder: string): ServingCertificate {
+  const [cert, key] = [path.join(folder, 'tls.crt'), path.join(folder, 'tls.key')];
   try {
-    const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+    const pair = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
     // OpenSSL takes empty files for no certificate at all, and then refuses every connection.
     if (!new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) throw new Error();
     return pair;
@@ -30,7 +28,7 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Servin
     const { syscall, code } = error as NodeJS.ErrnoException;
     // Errors of OpenSSL may quote what they read.
     const cause = syscall !== undefined && code !== undefined ? code : 'not a pair of PEM files';
-    throw new LatchkeyError('ERR_CERTIFICATE', { file: certFile, cause });
+    throw new LatchkeyError('ERR_CERTIFICATE', { file: cert, cause });
   }
 }
 
@@ -42,7 +40,8 @@ export function certificateProblem({ cert }: ServingCertificate, now: number): s
 }
 
 export interface CertificateReload {
-  readonly files: CertificateFiles;
+  /** Where the pair stands. The kubelet puts a new one there while we run. */
+  readonly folder: string;
   readonly current: ServingCertificate;
   readonly clock: Clock;
   readonly log: Logger;
@@ -51,13 +50,13 @@ export interface CertificateReload {
 
 /** Passes on every new pair until the signal aborts. One that cannot be used leaves the former one in use. */
 export async function followCertificate(reload: CertificateReload, signal: AbortSignal): Promise<void> {
-  const { files, clock, log, onChange } = reload;
+  const { folder, clock, log, onChange } = reload;
   let { current } = reload;
   while (!signal.aborted) {
     await sleep(clock, recheckMs, signal);
     if (signal.aborted) return;
     try {
-      const found = readCertificate(files);
+      const found = readCertificate(folder);
       if (found.cert === current.cert && found.key === current.key) continue;
       current = found;
       onChange(found);

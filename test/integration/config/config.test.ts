@@ -274,10 +274,10 @@ describe('config/default', async () => {
     });
 
     it('finds its certificate where it looks for it, and outlives its own end', () => {
-      const { certFile, keyFile, shutdownDelayMs, shutdownGraceMs } = gatewaySettingDefinitions;
+      const { tlsFolder, shutdownDelayMs, shutdownGraceMs } = gatewaySettingDefinitions;
       const [{ mountPath }] = program.volumeMounts;
       const files = pod.volumes[0].secret.items.map((item: { path: string }) => join(mountPath, item.path));
-      expect(files).toEqual([certFile.default, keyFile.default]);
+      expect(files).toEqual(['tls.crt', 'tls.key'].map((file) => join(tlsFolder.default ?? '', file)));
       const defaults = [shutdownDelayMs, shutdownGraceMs].map((one) =>
         Number.parseInt(one.default ?? '', 10),
       );

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { type AddressInfo, connect as tcpConnect } from 'node:net';
@@ -33,7 +33,9 @@ const cluster = await sharedVirtualCluster();
 const serving = secretAt(systemNamespace, systemObjects.gatewayCertificate);
 const authority = secretAt(systemNamespace, systemObjects.gatewayAuthority);
 const host = new URL(baseURL).hostname;
-const files = ['own.crt', 'own.key'].map((file) => path.join(guard.folder, file)) as [string, string];
+const folder = path.join(guard.folder, 'own-tls');
+await mkdir(folder);
+const files = ['tls.crt', 'tls.key'].map((file) => path.join(folder, file)) as [string, string];
 
 const project = await Project.ready(world, cluster);
 let kubeConfig = await project.issued({ clientCert: false });
@@ -41,8 +43,7 @@ await mount();
 const gateway = await RunningGateway.start(plane, guard, {
   name: world.name('gateway'),
   env: {
-    LATCHKEY_TLS_CERT_FILE: files[0],
-    LATCHKEY_TLS_KEY_FILE: files[1],
+    LATCHKEY_TLS_FOLDER: folder,
     LATCHKEY_TARGET_ADDRESSES: targetSettings.LATCHKEY_TARGET_ADDRESSES,
   },
 });

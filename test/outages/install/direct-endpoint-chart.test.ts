@@ -119,7 +119,7 @@ describe('the values of the chart', () => {
       helm,
       `--set=image.repository=registry.example.com/latchkey,image.digest=sha256:${'0'.repeat(64)}`,
       '--set=replicas=3,nodeOptions=--a,service.type=LoadBalancer,nodeSelector.pool=edge',
-      '--set=agent.secretName=ours,agent.authorityEntry=platform.crt,certificate.secretName=tls',
+      '--set=agent.secretName=ours,certificate.secretName=tls',
       '--set=certificate.issuerRef.name=letsencrypt,certificate.host=edge.example.com',
       '--set=settings.LATCHKEY_ENDPOINT_OUTAGE=4h,monitoring.enabled=true,monitoring.labels.release=prom',
       '--set=monitoring.runbookURL=https://docs.example.com/alerts',
@@ -142,7 +142,6 @@ describe('the values of the chart', () => {
       },
     });
     expect(made.find(({ metadata }) => metadata.name === settings)?.['data']).toMatchObject({
-      LATCHKEY_ENDPOINT_PLATFORM_CA_FILE: '/etc/latchkey/agent/platform.crt',
       LATCHKEY_ENDPOINT_OUTAGE: '4h',
     });
     expect(find(made, 'Service')['spec']).toMatchObject({ type: 'LoadBalancer' });

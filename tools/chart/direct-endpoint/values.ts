@@ -96,14 +96,7 @@ const secrets = ({ agentSecret, certificateSecret }: Defaults): readonly ChartVa
     default: agentSecret,
     schema: name,
     about:
-      'A Secret in `latchkey-direct-endpoint` with the key of [the agent](direct-endpoint.md#the-agent) in the entry `key`. You make it: a key in values would stay in the Secrets of Helm.',
-  },
-  {
-    path: 'agent.authorityEntry',
-    default: '',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]*$' },
-    about:
-      "The entry of that Secret with the authority of the gateway's certificate, as `platform-ca.crt`. Empty: one that everyone trusts.",
+      "A Secret in `latchkey-direct-endpoint` with the key of [the agent](direct-endpoint.md#the-agent) in the entry `key`, and in `ca.crt` the authority of the gateway's certificate, unless everyone trusts it. You make it: a key in values would stay in the Secrets of Helm.",
   },
   {
     path: 'certificate.secretName',

@@ -13,8 +13,5 @@
 {{- $baseURL := required "baseURL: set the address of the platform's gateway, for example --set baseURL=https://latchkey.example.com" .Values.baseURL -}}
 {{- $cluster := required "cluster: set the name that this cluster has on the platform, for example --set cluster=edge" .Values.cluster -}}
 {{- $settings := dict "LATCHKEY_BASE_URL" $baseURL "LATCHKEY_ENDPOINT_CLUSTER" $cluster -}}
-{{- with .Values.agent.authorityEntry -}}
-{{- $settings = set $settings "LATCHKEY_ENDPOINT_PLATFORM_CA_FILE" (printf "/etc/latchkey/agent/%s" .) -}}
-{{- end -}}
 {{- toYaml (merge $settings .Values.settings) -}}
 {{- end -}}
