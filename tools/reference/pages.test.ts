@@ -5,6 +5,7 @@ import { reasons } from '../../src/api/reasons.ts';
 import { errorCatalogue } from '../../src/error-catalogue.ts';
 import { allDirectEndpointSettings } from '../../src/settings/direct-endpoint.ts';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
+import { removedSettings } from '../../src/settings/removed.ts';
 import { AuditMetrics } from '../../src/telemetry/metrics/audit.ts';
 import { ClientMetrics } from '../../src/telemetry/metrics/client.ts';
 import { DirectEndpointMetrics } from '../../src/telemetry/metrics/direct-endpoint.ts';
@@ -28,7 +29,10 @@ const pages = [
   {
     file: 'docs/reference/settings.md',
     text: settingsPage(),
-    names: Object.values({ ...allOperatorSettings, ...allDirectEndpointSettings }).map(({ name }) => name),
+    names: [
+      ...Object.values({ ...allOperatorSettings, ...allDirectEndpointSettings }).map(({ name }) => name),
+      ...Object.keys(removedSettings),
+    ],
   },
   {
     file: 'docs/reference/reasons.md',
