@@ -311,7 +311,7 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'Label the namespace. If its name does not fit, create the object in another one.',
   ),
   [reasons.useNotAllowed]: waiting(
-    'The user of the kubeconfig lacks `use` (with `clientCert`, `use-as-admin`) on the instance. Reserved groups such as `system:masters` never count.',
+    'The user of the kubeconfig lacks `use` (with `clientCert`, `use-as-admin`) on the instance, or that of a token with `secretRef.format` on the Cluster. Reserved groups such as `system:masters` never count.',
     'Have the verb granted to the user by name. The operator checks again within a minute.',
   ),
   [reasons.clientCertNotAllowed]: stalled(

@@ -69,6 +69,13 @@ export function mayReachCluster(scope: RawScope | undefined, cluster: string): b
   return reach === 'all' || reach.has(cluster);
 }
 
+/** The cluster that a scope names, where it names no other and opens nothing that names none. */
+export function onlyCluster(scope: RawScope | undefined): string | undefined {
+  const reach = clustersOf(scope);
+  const [cluster, ...others] = reach === 'all' ? [] : reach;
+  return others.length === 0 ? cluster : undefined;
+}
+
 type Clusters = 'all' | ReadonlySet<string>;
 
 /** The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. */

@@ -68,6 +68,10 @@ export interface DirectClusterEndpointTokenSpecSecretRef {
    * Key within the Secret. Defaults to `token`.
    */
   key?: string;
+  /**
+   * Form of the Secret besides the credential. `argocd-cluster` adds the label and the entries by which Argo CD takes it for the cluster that spec.scope names, at its direct endpoint.
+   */
+  format?: 'argocd-cluster';
   template?: DirectClusterEndpointTokenSpecSecretRefTemplate;
 }
 /**

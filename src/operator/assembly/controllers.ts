@@ -208,6 +208,7 @@ export class Controllers {
     const workingSince = () => this.#workingSince;
     const gatewayAuthority = new GatewayAuthority(() => this.#enqueueLeadingToGateway());
     const gateway = gatewayOf({ settings, gatewayAuthority });
+    const findCluster = (name: string) => this.targets.cluster(name);
     return {
       ...options,
       workingSince,
@@ -238,7 +239,7 @@ export class Controllers {
           assertAdmission,
           audit: options.audit,
         },
-        layoutOf: (record) => findLayout(record, gateway()),
+        layoutOf: (record) => findLayout(record, { gateway: gateway(), findCluster }),
         hasTarget: this.#knownTargets.has,
         sitePolicy: () => sitePolicyIn(this.system.sitePolicy),
         locks: this.locks,
@@ -305,6 +306,7 @@ export class Controllers {
         clusters: queues.clusters,
         spaces: queues.spaceinstances,
         kubeConfigs,
+        tokens: ofKind.DirectClusterEndpointToken,
       },
     );
     this.system.revocations.subscribe(({ key }) => queues.revocations.add(key));

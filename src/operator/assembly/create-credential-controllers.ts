@@ -29,7 +29,7 @@ import { cleanUpCertificates, LastTries } from '../credentials/kubeconfigs/certi
 import { KubeConfigController } from '../credentials/kubeconfigs/controller.ts';
 import { PacedWrites } from '../credentials/paced-writes.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
-import type { FindLayout } from '../credentials/secret-layout.ts';
+import { endpointCluster, type FindLayout } from '../credentials/secret-layout.ts';
 import { secretKeyOf, secretSubject } from '../credentials/secret-record.ts';
 import { SecretWriter } from '../credentials/secret-writer.ts';
 import { TokenController } from '../credentials/tokens/controller.ts';
@@ -79,9 +79,10 @@ function createKeys(
 }
 
 function createTokens(context: OperatorContext, kind: CredentialKind) {
-  const { settings, credentials, ring, targets } = context;
+  const { client, settings, credentials, ring, targets } = context;
   return new TokenController({
     ...credentials.of(kind),
+    client,
     ring,
     issuer: settings.baseURL,
     enforces: (cluster) => targets.cluster(cluster)?.enforcesScopes === true,
@@ -239,7 +240,7 @@ const isCredential = (subject: EventSubject): subject is CredentialRecord => sub
 
 interface Known {
   readonly stores: CredentialStores;
-  readonly targets: Pick<TargetStores, 'instances'>;
+  readonly targets: Pick<TargetStores, 'instances' | 'clusters'>;
 }
 
 /**
@@ -253,6 +254,7 @@ export function waitsForKind({ stores, targets }: Known, kind: CredentialKind, k
   if (record === undefined || record.deleted !== undefined) return false;
   if (record.accessKey !== undefined && stores.keys.isUnserved) return true;
   if (record.kubeConfig !== undefined && targets.instances.isUnserved) return true;
+  if (endpointCluster(record) !== undefined && targets.clusters.isUnserved) return true;
   return waitsForCreator(stores, record);
 }
 

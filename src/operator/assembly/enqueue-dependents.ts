@@ -6,7 +6,7 @@ import type { StoreChange, StoredRecord } from '../../kube/cache/store.ts';
 import type { Urgency, WorkQueue } from '../../kube/queue/work-queue.ts';
 import type { KnownTargets } from '../../platform/targets/known-targets.ts';
 import type { TargetClients } from '../../platform/targets/target-clients.ts';
-import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../platform/targets/target-stores.ts';
 import { type CredentialStores, instanceKeyOf } from '../credentials/credential-stores.ts';
 import type { SecretRecord } from '../credentials/secret-record.ts';
@@ -120,6 +120,7 @@ interface Queues {
   readonly clusters: WorkQueue;
   readonly spaces: WorkQueue;
   readonly kubeConfigs: WorkQueue;
+  readonly tokens: WorkQueue;
 }
 
 interface Sources {
@@ -133,6 +134,9 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
   const enqueueKubeConfigs = (instance: string, urgency?: Urgency) => {
     for (const { key } of stores.kubeConfigsOf(instance)) queues.kubeConfigs.add(key, urgency);
   };
+  const enqueueTokens = (cluster: string, urgency?: Urgency) => {
+    for (const { key } of stores.tokensDescribing(cluster)) queues.tokens.add(key, urgency);
+  };
   targets.instances.subscribe((change) => {
     if (needsCheck(change)) queues.instances.add(change.key);
     if (concernsKubeConfigs(change))
@@ -141,6 +145,7 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
   targets.clusters.subscribe((change) => {
     const { key } = change;
     if (needsCheck(change)) queues.clusters.add(key);
+    if (concernsTokens(change)) enqueueTokens(key, change.origin === 'list' ? 'listed' : undefined);
     for (const space of targets.spaces.byIndex('cluster', key)) queues.spaces.add(space.key);
   });
   targets.spaces.subscribe((change) => {
@@ -155,6 +160,13 @@ export function enqueueTargetDependents({ stores, targets, clients }: Sources, q
     }
   });
 }
+
+/** Its status is written far more often than the address of its direct endpoint changes. */
+const concernsTokens = ({ previous, current }: StoreChange<ClusterRecord>): boolean =>
+  endpointAspects(previous) !== endpointAspects(current);
+
+const endpointAspects = (cluster: ClusterRecord | undefined): string =>
+  JSON.stringify([cluster?.uid, cluster?.deleted, cluster?.directEndpoint, cluster?.directEndpointCA]);
 
 /** Each reconcile dials the target: the operator's own write must not cause another one. */
 const needsCheck = ({ origin }: StoreChange<StoredRecord>): boolean => origin !== 'write';

@@ -48,7 +48,10 @@ async function setUp() {
   const stores = new CredentialStores(clock);
   const targets = new TargetStores(clock);
   const queue = () => new WorkQueue({ clock, random: () => 0 });
-  const queues = { instances: queue(), clusters: queue(), spaces: queue(), kubeConfigs: queue() };
+  const queues = {
+    ...{ instances: queue(), clusters: queue(), spaces: queue() },
+    ...{ kubeConfigs: queue(), tokens: queue() },
+  };
   const listeners: ((uid: string) => void)[] = [];
   const clients = { subscribe: (listener: (uid: string) => void) => void listeners.push(listener) };
   enqueueTargetDependents({ stores, targets, clients }, queues);
@@ -125,5 +128,32 @@ describe('a change of a cluster', () => {
     const { targets, woken } = await setUp();
     targets.clusters.upsert({ ...cluster, ...newer });
     expect(await woken()).toEqual(['c', 'p-a/s']);
+  });
+
+  it('enqueues tokens whose Secrets describe it when its direct endpoint changes, comes or goes', async () => {
+    const { stores, targets, woken } = await setUp();
+    const tokenWith = (name: string, named: string, format?: string) =>
+      recordOf(
+        credentialObject({
+          ...{ kind: 'DirectClusterEndpointToken', name },
+          spec: {
+            scope: { clusters: [{ cluster: named }] },
+            secretRef: { namespace: 'n', name, ...(format !== undefined && { format }) },
+          },
+        }),
+      );
+    const tokens = stores.ofKind.DirectClusterEndpointToken.store;
+    tokens.upsert(tokenWith('described', 'c', 'argocd-cluster'));
+    tokens.upsert(tokenWith('other', 'd', 'argocd-cluster'));
+    tokens.upsert(tokenWith('plain', 'c'));
+    for (const change of [{ directEndpoint: 'a' }, { directEndpoint: 'a', directEndpointCA: 'b' }, {}]) {
+      const resourceVersion = String(Number(targets.clusters.get('c')?.resourceVersion ?? '1') + 1);
+      targets.clusters.upsert({ ...cluster, ...change, resourceVersion });
+      expect(await woken()).toEqual(['c', 'p-a/s', 'described']);
+    }
+    targets.clusters.upsert({ ...cluster, phase: 'Failed', resourceVersion: '9' });
+    expect(await woken()).toEqual(['c', 'p-a/s']);
+    targets.clusters.remove('c');
+    expect(await woken()).toContain('described');
   });
 });

@@ -13,6 +13,7 @@ import { isNewerVersion } from '../../kube/object.ts';
 import type { LaneName } from '../../kube/queue/fair-lanes.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import { OwnerQuota, ownerOf } from './owner-quota.ts';
+import { endpointCluster } from './secret-layout.ts';
 import type { SecretRecord } from './secret-record.ts';
 import { scopeNames } from './unmatched-scope.ts';
 
@@ -28,6 +29,12 @@ type Indexes = Readonly<Record<string, StoreIndex<CredentialRecord>>>;
 
 /** How the credentials of a kind are found, besides by UID, by parent and by hash. */
 const indexes: Readonly<Partial<Record<CredentialKind, Indexes>>> = {
+  DirectClusterEndpointToken: {
+    described: (record) => {
+      const cluster = endpointCluster(record);
+      return cluster === undefined ? [] : [cluster];
+    },
+  },
   VirtualClusterInstanceKubeConfig: { instance: (record) => [instanceKeyOf(record)] },
 };
 
@@ -128,6 +135,11 @@ export class CredentialStores {
   /** The credential of any kind with this UID; at most one. */
   byUID(uid: string): readonly CredentialRecord[] {
     return this.credentials.flatMap((store) => store.byIndex('uid', uid));
+  }
+
+  /** Tokens whose Secrets describe this cluster. */
+  tokensDescribing(cluster: string): readonly CredentialRecord[] {
+    return this.ofKind.DirectClusterEndpointToken.store.byIndex('described', cluster);
   }
 
   /** Kubeconfigs for the instance, by its `namespace/name`. */

@@ -2,7 +2,6 @@ import { defined } from '../../api/json.ts';
 import { purposes } from '../../api/names.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
-import type { SecretLayout } from '../../credentials/secret-template.ts';
 import type { SitePolicy } from '../../credentials/site-policy.ts';
 import type { TargetName } from '../../scope/named-targets.ts';
 import type { UnguardedChanges } from '../admission/unguarded-changes.ts';
@@ -10,7 +9,7 @@ import type { CredentialStores } from './credential-stores.ts';
 import { type CredentialRefusal, type DesiredStatus, refusedStatus } from './desired-status.ts';
 import type { LineageInput } from './lineage.ts';
 import type { Review } from './review.ts';
-import type { FindLayout } from './secret-layout.ts';
+import type { FindLayout, FoundLayout } from './secret-layout.ts';
 import { type SecretRecord, secretKeyOf } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 import { findUnmatchedScope, type UnmatchedScope } from './unmatched-scope.ts';
@@ -22,7 +21,7 @@ export interface DecisionInput extends Omit<LineageInput, 'limits'> {
   /** All Secrets with a credential of this object, wherever they are. */
   readonly ownSecrets: readonly SecretRecord[];
   /** Everything that the Secret is to have besides the credential. */
-  readonly layout?: SecretLayout | 'pending';
+  readonly layout?: FoundLayout;
   /** Whether the owner may have one more live object of the kind. */
   readonly hasRoom: () => boolean;
   /** The scope names targets, and none of them is there. */

@@ -4,10 +4,14 @@ import {
   credentialObject,
   recordOf,
 } from '../../../test/builders/credential-object.ts';
+import { apiVersion } from '../../api/names.ts';
 import { secretLocation } from '../../credentials/credential-secret.ts';
+import { toClusterRecord } from '../../platform/targets/target-record.ts';
 import { findLayout } from './secret-layout.ts';
 
 const gateway = { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' };
+const none = () => undefined;
+const known = { gateway, findCluster: none };
 const format = 'argocd-cluster';
 const keyWith = (secretRef: object) =>
   recordOf(
@@ -27,22 +31,24 @@ describe('the layout of a Secret', () => {
     ['space/demo/dev', '/project/demo/space/dev'],
     ['virtualcluster/demo/shop', '/project/demo/virtualcluster/shop'],
   ])('leads Argo CD with a key to %s behind the gateway', (target, path) => {
-    expect(findLayout(keyWith({ format, target }), { ...gateway, ca: 'pem' })).toEqual({
-      ...{ labels: type, annotations: {}, entries: {} },
-      cluster: { name: 'ci', server: `https://latchkey.example.com/kubernetes${path}`, ca: 'pem' },
-    });
+    expect(findLayout(keyWith({ format, target }), { ...known, gateway: { ...gateway, ca: 'pem' } })).toEqual(
+      {
+        ...{ labels: type, annotations: {}, entries: {} },
+        cluster: { name: 'ci', server: `https://latchkey.example.com/kubernetes${path}`, ca: 'pem' },
+      },
+    );
   });
 
   it('has what the template says besides', () => {
     const template = { labels: { app: 'x' }, entries: { project: 'demo' } };
-    expect(findLayout(keyWith({ format, target: 'cluster/staging', template }), gateway)).toMatchObject({
+    expect(findLayout(keyWith({ format, target: 'cluster/staging', template }), known)).toMatchObject({
       labels: { app: 'x', ...type },
       entries: { project: 'demo' },
     });
   });
 
   it('waits until the authority of the gateway is known', () => {
-    const pending = { ...gateway, isCAPending: true };
+    const pending = { ...known, gateway: { ...gateway, isCAPending: true } };
     expect(findLayout(keyWith({ format, target: 'cluster/staging' }), pending)).toBe('pending');
     expect(findLayout(keyWith({}), pending)).toBeUndefined();
   });
@@ -58,15 +64,79 @@ describe('the layout of a Secret', () => {
     'x/y',
     'cluster/a%2f',
   ])('leads nowhere for a target that an earlier schema let through: %j', (target) => {
-    expect(findLayout(keyWith({ format, target }), gateway)).not.toHaveProperty('cluster');
+    expect(findLayout(keyWith({ format, target }), known)).not.toHaveProperty('cluster');
   });
 
   it('says of a kubeconfig only that it is a cluster: the document says the rest', () => {
     const record = recordOf(credentialObject(kubeConfigWith({ format })));
-    expect(findLayout(record, gateway)).toEqual({ labels: type, annotations: {}, entries: {}, cluster: {} });
+    expect(findLayout(record, known)).toEqual({ labels: type, annotations: {}, entries: {}, cluster: {} });
     expect(secretLocation(record)?.entry).toBe('kubeconfig');
     const plain = recordOf(credentialObject(kubeConfigWith({})));
     expect(secretLocation(plain)?.entry).toBe('config');
-    expect(findLayout(plain, gateway)).toBeUndefined();
+    expect(findLayout(plain, known)).toBeUndefined();
+  });
+
+  describe('of a token', () => {
+    const tokenWith = (spec: object) =>
+      recordOf(
+        credentialObject({
+          ...{ kind: 'DirectClusterEndpointToken', name: 'argo' },
+          spec: { secretRef: { namespace: 'argocd', name: 'out', format }, ...spec },
+        }),
+      );
+    const scope = { clusters: [{ cluster: 'edge' }] };
+    const clusterWith = (directEndpoint?: object, metadata: object = {}) =>
+      toClusterRecord({
+        apiVersion,
+        kind: 'Cluster',
+        metadata: {
+          ...{ name: 'edge', uid: 'u1', resourceVersion: '1', creationTimestamp: '2026-11-21T10:00:00Z' },
+          ...metadata,
+        },
+        ...{ spec: { directEndpoint } },
+      } as never);
+    const find = (spec: object, cluster = clusterWith({ host: 'edge.example.com:8443' })) =>
+      findLayout(tokenWith(spec), {
+        ...{ gateway: { ...gateway, isCAPending: true } },
+        findCluster: (name) => (name === 'edge' ? cluster : undefined),
+      });
+
+    it('leads Argo CD to the direct endpoint of the cluster in its scope, which needs nothing of the gateway', () => {
+      const server = 'https://edge.example.com:8443/kubernetes/cluster/edge';
+      expect(find({ scope })).toMatchObject({ labels: type, cluster: { name: 'argo', server } });
+      const caData = Buffer.from('pem').toString('base64');
+      const withCA = clusterWith({ host: 'edge.example.com:8443', caData });
+      expect(find({ scope }, withCA)).toMatchObject({ cluster: { name: 'argo', server, ca: 'pem' } });
+      expect(find({ scope: { ...scope, roles: [{ role: 'any' }] } })).toMatchObject({ cluster: { server } });
+    });
+
+    it.each<[string, object]>([
+      ['no scope', {}],
+      ['an empty scope', { scope: {} }],
+      ['a scope of no one', { scope: null }],
+      ['several clusters', { scope: { clusters: [{ cluster: 'edge' }, { cluster: 'west' }] } }],
+      ['all clusters', { scope: { clusters: [{ cluster: '*' }] } }],
+      ['a project besides', { scope: { ...scope, projects: [{ project: 'red' }] } }],
+      ['a name that is a path', { scope: { clusters: [{ cluster: '../edge' }] } }],
+    ])('leads nowhere with %s, and says so', (_, spec) => {
+      expect(find(spec)).toEqual({ problem: expect.stringContaining('names exactly one cluster') });
+    });
+
+    it.each<[string, ReturnType<typeof clusterWith>, string]>([
+      ['has no direct endpoint', clusterWith(), 'needs a direct endpoint of the Cluster "edge"'],
+      ['has one without a host', clusterWith({ host: '' }), 'needs a direct endpoint of the Cluster "edge"'],
+      [
+        'is being deleted',
+        clusterWith({ host: 'x' }, { deletionTimestamp: '2026-11-21T10:00:00Z' }),
+        'needs the Cluster "edge"',
+      ],
+    ])('leads nowhere where the cluster %s, and says so', (_, cluster, problem) => {
+      expect(find({ scope }, cluster)).toEqual({ problem: expect.stringContaining(problem) });
+    });
+
+    it('leads nowhere where there is no such cluster, and says so', () => {
+      const found = find({ scope: { clusters: [{ cluster: 'west' }] } });
+      expect(found).toEqual({ problem: expect.stringContaining('needs the Cluster "west"') });
+    });
   });
 });

@@ -2,26 +2,84 @@ import { defined } from '../../api/json.ts';
 import { argoCDClusterLabels } from '../../credentials/argocd-cluster.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import type { SecretLayout } from '../../credentials/secret-template.ts';
+import type { ClusterRecord } from '../../platform/targets/target-record.ts';
+import { onlyCluster } from '../../scope/audiences.ts';
+import { effectiveScope } from '../../scope/effective-scope.ts';
 import { apiPrefix, formatTarget, type RequestTarget } from '../../scope/request-path.ts';
 import type { GatewayAddress } from './gateway-address.ts';
 
-/** Finds what the Secret of a credential has besides the credential; `pending` while that depends on what is not known yet. */
-export type FindLayout = (record: CredentialRecord) => SecretLayout | 'pending' | undefined;
+/** The Secret cannot look as it is to look. For people. */
+export interface LayoutProblem {
+  readonly problem: string;
+}
 
-export function findLayout(
-  { kind, name, secretTemplate }: CredentialRecord,
-  { issuer, ca, isCAPending }: GatewayAddress,
-): SecretLayout | 'pending' | undefined {
+/** Undefined: the Secret has nothing but the credential. `pending`: it depends on what is not known yet. */
+export type FoundLayout = SecretLayout | LayoutProblem | 'pending' | undefined;
+
+/** Finds what the Secret of a credential has besides the credential. */
+export type FindLayout = (record: CredentialRecord) => FoundLayout;
+
+/** Whether it is known how the Secret is to look. */
+export const isKnownLayout = (found: FoundLayout): found is SecretLayout | undefined =>
+  found !== 'pending' && !(found !== undefined && 'problem' in found);
+
+export interface LayoutSources {
+  readonly gateway: GatewayAddress;
+  readonly findCluster: (name: string) => ClusterRecord | undefined;
+}
+
+export function findLayout(record: CredentialRecord, { gateway, findCluster }: LayoutSources): FoundLayout {
+  const { kind, name, secretTemplate } = record;
+  const { issuer, ca, isCAPending } = gateway;
   if (secretTemplate?.format === undefined) return secretTemplate;
   const { labels, annotations, entries, target } = secretTemplate;
   const layout = { labels: { ...labels, ...argoCDClusterLabels }, annotations, entries };
   if (kind === 'VirtualClusterInstanceKubeConfig') return { ...layout, cluster: {} };
+  if (kind === 'DirectClusterEndpointToken') {
+    const place = directPlace(record, findCluster);
+    return 'problem' in place ? place : { ...layout, cluster: { name, ...place } };
+  }
   if (isCAPending === true) return 'pending';
   const path = formatTarget(readTarget(target));
   // The schema lets none of them through.
   if (path === undefined) return { labels, annotations, entries };
   return { ...layout, cluster: { name, server: `${issuer}${apiPrefix}${path}`, ...defined({ ca }) } };
 }
+
+/** The cluster whose direct endpoint the Secret of a token describes; undefined where it describes none. */
+export function endpointCluster(record: CredentialRecord): string | undefined {
+  const isDescribed =
+    record.kind === 'DirectClusterEndpointToken' && record.secretTemplate?.format !== undefined;
+  return isDescribed ? onlyCluster(effectiveScope(record)) : undefined;
+}
+
+/** Where the cluster in the scope of a token is reached. */
+function directPlace(
+  record: CredentialRecord,
+  findCluster: LayoutSources['findCluster'],
+): { readonly server: string; readonly ca?: string } | LayoutProblem {
+  const name = endpointCluster(record);
+  if (name === undefined) return notOneCluster;
+  const { deleted, directEndpoint: host, directEndpointCA: caData } = findCluster(name) ?? { deleted: 0 };
+  if (deleted !== undefined)
+    return {
+      problem: `spec.secretRef.format needs the Cluster "${name}" of spec.scope: make it, or name another.`,
+    };
+  if (host === undefined)
+    return {
+      problem: `spec.secretRef.format needs a direct endpoint of the Cluster "${name}": set its spec.directEndpoint.host.`,
+    };
+  const ca = caData === undefined ? undefined : Buffer.from(caData, 'base64').toString();
+  return {
+    server: `https://${host}${apiPrefix}${formatTarget({ kind: 'cluster', cluster: name })}`,
+    ...defined({ ca }),
+  };
+}
+
+const notOneCluster: LayoutProblem = {
+  problem:
+    'spec.secretRef.format needs a spec.scope that names exactly one cluster, and nothing beside it, as in clusters: [{cluster: staging}].',
+};
 
 /** `cluster/<name>`, `space/<project>/<name>` or `virtualcluster/<project>/<name>`. Any other text leads nowhere. */
 function readTarget(text = ''): RequestTarget {

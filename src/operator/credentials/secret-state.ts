@@ -4,6 +4,7 @@ import { type SecretState, stateText } from '../../credentials/credential-secret
 import { layoutDigest } from '../../credentials/secret-template.ts';
 import type { DecisionInput } from './decision.ts';
 import type { DesiredStatus } from './desired-status.ts';
+import { isKnownLayout } from './secret-layout.ts';
 import type { SecretRecord } from './secret-record.ts';
 
 /** A Secret, and what it is to say of its credential. */
@@ -36,6 +37,6 @@ export function secretUpdate(
 type SecretInput = Pick<DecisionInput, 'record' | 'secret' | 'layout'>;
 
 function looksAsAsked(secret: SecretRecord, layout: SecretInput['layout']): boolean {
-  if (layout === 'pending') return true;
+  if (!isKnownLayout(layout)) return true;
   return secret.template === (layout && layoutDigest(layout)) && secret.followsLayout !== false;
 }

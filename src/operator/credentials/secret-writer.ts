@@ -27,7 +27,7 @@ import {
 } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
-import type { FindLayout } from './secret-layout.ts';
+import { type FindLayout, isKnownLayout, type LayoutProblem } from './secret-layout.ts';
 import { inPlaceOf } from './secret-of-others.ts';
 import { type SecretRecord, toSecretRecord } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
@@ -57,7 +57,7 @@ export class SecretWriter {
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
     if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
     const layout = this.#layoutOf(record);
-    if (layout === 'pending') return problem(reasons.secretFailed, authorityUnknown);
+    if (!isKnownLayout(layout)) return problem(reasons.secretFailed, whyUnknown(layout));
     if (isTooLarge(layout, content.credential)) return problem(reasons.secretFailed, tooLarge);
     const secret = renderCredentialSecret(record, location, { ...content, ...defined({ layout }) });
     const { namespace, name } = location;
@@ -133,7 +133,7 @@ export class SecretWriter {
   /** Nothing is made of a credential that no status confirms. */
   #looksAsAsked(secret: StoredSecret, owner: CredentialRecord): boolean | undefined {
     const [location, layout] = [secretLocation(owner), this.#layoutOf(owner)];
-    if (location === undefined || layout === 'pending') return undefined;
+    if (location === undefined || !isKnownLayout(layout)) return undefined;
     const { credentialHash: hash, documentHash = hash } = owner.status;
     const content = decodeEntry(asObject(secret.data), location.entry) ?? '';
     return credentialHash(content) === documentHash && followsLayout(secret, location, layout);
@@ -183,7 +183,7 @@ function updatedSecret(
   if (recognised.owner === 'other') return undefined;
   const credential = decodeEntry(asObject(present.data), location.entry);
   const isConfirmed = credential !== undefined && recognised.credentialHash === contentHash;
-  if (isConfirmed && layout !== 'pending' && !isTooLarge(layout, credential)) {
+  if (isConfirmed && isKnownLayout(layout) && !isTooLarge(layout, credential)) {
     const content = { serial: recognised.serial, credential, state, ...defined({ layout }) };
     return inPlaceOf(present, renderCredentialSecret(record, location, content));
   }
@@ -193,6 +193,9 @@ function updatedSecret(
 
 const isTooLarge = (layout: SecretLayout | undefined, credential: string): boolean =>
   layout !== undefined && renderedBytes(layout, credential) > maxSecretBytes;
+
+const whyUnknown = (layout: LayoutProblem | 'pending'): string =>
+  layout === 'pending' ? authorityUnknown : layout.problem;
 
 const authorityUnknown =
   'The authority of the gateway is not known yet, and the Secret needs it: it is written as soon as it is known.';

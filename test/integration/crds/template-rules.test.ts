@@ -222,3 +222,30 @@ describe('the format of the Secret of a kubeconfig', () => {
     expect(await judge(secretRef)).toContain('must not');
   });
 });
+
+describe('the format of the Secret of a token', () => {
+  const judge = (secretRef: object): Promise<string> =>
+    verdict(world.admin, directClusterEndpointTokens, {
+      scope: { clusters: [{ cluster: 'staging' }] },
+      secretRef: { namespace: 'argocd', name: 'staging', ...secretRef },
+    });
+  const format = 'argocd-cluster';
+
+  it('needs no target, for the scope names the cluster', async () => {
+    expect(await judge({ format })).toBe('accepted');
+    expect(await judge({ format, template: { entries: { project: 'y' } } })).toBe('accepted');
+  });
+
+  it.each<[string, object]>([
+    ['an entry of Argo CD as its own', { format, key: 'server' }],
+    ['the entry of the token', { format, template: { entries: { token: 'x' } } }],
+    ['another config', { format, template: { entries: { config: 'x' } } }],
+    ['another type', { format, template: { labels: { 'argocd.argoproj.io/secret-type': 'repository' } } }],
+  ])('does not go with %s', async (_, secretRef) => {
+    expect(await judge(secretRef)).toContain('must not');
+  });
+
+  it('is no other name', async () => {
+    expect(await judge({ format: 'other' })).toContain('Unsupported value: "other"');
+  });
+});

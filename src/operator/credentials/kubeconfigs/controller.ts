@@ -20,6 +20,7 @@ import { decisionInput, refuse } from '../decision.ts';
 import type { GatewayAddress } from '../gateway-address.ts';
 import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/decision.ts';
+import { afterFailedIssue } from '../issued/failed-issue.ts';
 import {
   type CertificateKubeConfigRequest,
   makeWithCertificate,
@@ -27,7 +28,7 @@ import {
 } from './certificate-kubeconfig.ts';
 import type { KubeConfigInput } from './destination.ts';
 import { labelProblem, permissionProblem } from './permission.ts';
-import { afterFailedIssue, decideKubeConfig } from './policy.ts';
+import { decideKubeConfig } from './policy.ts';
 import { RevokeBeforeCommit } from './revoke-before-commit.ts';
 import { makeWithToken } from './token-issuer.ts';
 

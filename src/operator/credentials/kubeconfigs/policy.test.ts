@@ -18,7 +18,7 @@ import { Locks } from '../../../platform/locks.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { lineageOf } from '../lineage.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
-import { afterFailedIssue, decideKubeConfig } from './policy.ts';
+import { decideKubeConfig } from './policy.ts';
 
 const kind = 'VirtualClusterInstanceKubeConfig';
 const second = 1_000;
@@ -477,3 +477,5 @@ describe('what follows when nothing could be issued', () => {
     expect(desired.confirmation.credentialHash).toBeUndefined();
   });
 });
+
+import { afterFailedIssue } from '../issued/failed-issue.ts';

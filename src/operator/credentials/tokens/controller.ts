@@ -2,16 +2,20 @@ import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { tokenIDBytes, tokenIDHash } from '../../../credentials/tokens/claims.ts';
 import { hasCriticalScopes, signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import type { KeyRing } from '../../signing-keys/key-ring.ts';
 import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
 import { decisionInput, refuse } from '../decision.ts';
 import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedInput, IssuedLimits } from '../issued/decision.ts';
+import { afterFailedIssue } from '../issued/failed-issue.ts';
 import { decideIssued } from '../issued/policy.ts';
 import { audiencesOfToken, claimsOf } from './claims.ts';
+import { describedClusterProblem } from './described-cluster.ts';
 
 export interface TokenControllerOptions extends ReconcilerServices {
+  readonly client: Pick<KubeClient, 'create'>;
   readonly ring: KeyRing;
   /** The base URL. */
   readonly issuer: string;
@@ -53,7 +57,9 @@ export class TokenController {
 
   async #issue(input: IssuedInput, issue: IssueCredential): Promise<Outcome<IssuedInput>> {
     const { record } = input;
-    const { ring, assertMayIssue, randomBytes, writer } = this.#options;
+    const { client, ring, assertMayIssue, randomBytes, writer } = this.#options;
+    const problem = await describedClusterProblem(client, record, issue, input.layout);
+    if (problem !== undefined) return { record, commit: afterFailedIssue(input, issue, problem) };
     await writer.assertAdmitted(record);
     assertMayIssue();
     const { signer } = ring;
