@@ -33,8 +33,6 @@ export class UpstreamPool extends Dispatcher {
   readonly #target: buildConnector.Options & { readonly host: string };
   readonly #clock: Clock;
   readonly #connect: buildConnector.connector;
-  /** For what becomes a tunnel: a stream, as any socket is. */
-  readonly #connectStream: buildConnector.connector;
   readonly #sockets = new WeakMap<Socket, UpstreamSocket>();
   readonly #open = new Set<UpstreamSocket>();
   /** The last one is used first, so that those that are not needed grow old. */
@@ -61,7 +59,6 @@ export class UpstreamPool extends Dispatcher {
       return true;
     }
     this.#connect = connectorWith({ onread: { buffer: readBuffer, callback } });
-    this.#connectStream = connectorWith({});
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -129,8 +126,7 @@ export class UpstreamPool extends Dispatcher {
   #dial(exchange: UpstreamExchange): void {
     this.#dialling.add(exchange);
     try {
-      const connect = exchange.options.upgrade ? this.#connectStream : this.#connect;
-      connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
+      this.#connect(this.#target, (error, socket) => this.#onDialled(exchange, error ?? socket));
     } catch (error) {
       // A certificate or key that no one can read.
       this.#onDialled(exchange, error as Error);

@@ -27,7 +27,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | undefined;
   #isFlushDue = false;
-  readonly #onStreamData = (bytes: Buffer): void => this.read(bytes);
+  #isSwitched = false;
 
   constructor(socket: Socket, host: string, events: UpstreamSocketEvents) {
     this.#socket = socket;
@@ -53,7 +53,6 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     this.#exchange = exchange;
     this.isForUpgrade = Boolean(exchange.options.upgrade);
     this.#parser.begin(exchange.options.method, this.isForUpgrade);
-    if (this.isForUpgrade) this.#socket.on('data', this.#onStreamData);
     try {
       exchange.onStart(this);
       if (this.#exchange === exchange) this.#send(exchange.options);
@@ -64,6 +63,7 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
 
   /** The bytes may change afterwards. */
   read(bytes: Buffer): void {
+    if (this.#isSwitched) return this.#passOn(bytes);
     try {
       this.#parser.read(bytes);
     } catch (error) {
@@ -119,14 +119,26 @@ export class UpstreamSocket implements Carrier, ResponseEvents {
     exchange?.onEnd(hasSurplus);
   }
 
-  /** It is no stream of answers any more, and carries no other request. */
+  /**
+   * It is no stream of answers any more, and carries no other request. From now on it emits `data` as every stream does, but of bytes that may
+   * change afterwards.
+   */
   onUpgrade(rawHeaders: string[], rest: Buffer): void {
     const exchange = this.#exchange;
     this.#exchange = undefined;
-    this.#socket.off('data', this.#onStreamData).pause();
-    if (rest.length > 0) this.#socket.unshift(rest);
+    this.#isSwitched = true;
+    this.#socket.pause();
+    if (rest.length > 0) this.#socket.unshift(Buffer.from(rest));
     if (exchange === undefined) this.#socket.destroy();
     else exchange.onUpgrade(rawHeaders, this.#socket);
+  }
+
+  #passOn(bytes: Buffer): void {
+    const socket = this.#socket;
+    // First come the bytes behind the head, which may still wait for a reader.
+    const mustWait = socket.readableLength > 0 || socket.listenerCount('data') === 0;
+    if (mustWait) socket.push(Buffer.from(bytes));
+    else socket.emit('data', bytes);
   }
 
   #send(options: Dispatcher.DispatchOptions): void {

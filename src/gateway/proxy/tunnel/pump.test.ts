@@ -6,6 +6,9 @@ import { Pump } from './pump.ts';
 /** Takes pieces when the test says so. */
 class Receiver extends Writable {
   received = 0;
+  pieces = 0;
+  /** The last bytes of it. */
+  text = '';
   readonly #taken: (() => void)[] = [];
 
   constructor() {
@@ -14,6 +17,8 @@ class Receiver extends Writable {
 
   override _write(bytes: Buffer, _encoding: string, taken: () => void): void {
     this.received += bytes.length;
+    this.pieces += 1;
+    this.text = (this.text + bytes.toString('latin1')).slice(-100);
     this.#taken.push(taken);
   }
 
@@ -37,24 +42,46 @@ function start() {
 
 const settled = async () => await new Promise((resolve) => setImmediate(resolve));
 
-it('pieces of one byte that no one takes are left where they are', async () => {
+it('pieces of one byte that no one takes are put together, in one piece of memory', async () => {
   const { from, to, turns } = start();
   for (let count = 0; count < 1_000; count += 1) {
     from.write('a');
     await settled();
     turns.shift()?.comes();
   }
-  expect(to.writableLength).toBeLessThan(100);
-  expect(from.isPaused()).toBe(true);
+  expect(to.received).toBe(1);
+  to.take();
+  await waitFor('all the others', () => to.received === 1_000);
+  expect(to.pieces).toBe(2);
 });
 
-it('what follows more than the receiver has room for is left where it is', async () => {
+it.each([1_000, 16_384, 300_000])(
+  'leaves what no one takes where it is, in pieces of %i bytes',
+  async (size) => {
+    const { from, to, turns } = start();
+    let sent = 0;
+    for (; sent < 2 ** 20; sent += size) {
+      from.write(Buffer.alloc(size));
+      await settled();
+      turns.shift()?.comes();
+    }
+    const taken = sent - from.readableLength - from.writableLength;
+    expect(from.isPaused()).toBe(true);
+    expect(taken).toBeLessThanOrEqual(Math.max(2 * 65_536, size) + 2 * size);
+    expect(to.writableLength).toBeLessThanOrEqual(131_072);
+  },
+);
+
+it('passes on what the bytes were when they came', async () => {
   const { from, to } = start();
-  from.write(Buffer.alloc(20_000));
-  await waitFor('the first piece', () => to.received === 20_000);
-  from.write('behind');
-  await settled();
-  expect(to.writableLength).toBe(20_000);
+  const bytes = Buffer.from('first');
+  for (const text of ['first', 'again', 'third']) {
+    bytes.write(text);
+    from.emit('data', bytes);
+  }
+  bytes.fill('x');
+  to.take();
+  await waitFor('all of it', () => to.text === 'firstagainthird');
 });
 
 it('goes on when they are taken', async () => {
@@ -71,7 +98,6 @@ it('what is passed on counts for the user, and waits for their turn', async () =
   const { from, to, turns } = start();
   from.write(Buffer.alloc(300_000));
   await waitFor('the line', () => turns.length === 1);
-  const { received } = to;
   expect(turns[0]?.bytes).toBeGreaterThanOrEqual(2 * 262_144);
   for (let count = 0; count < 10; count += 1) {
     to.take();
@@ -79,7 +105,7 @@ it('what is passed on counts for the user, and waits for their turn', async () =
   }
   from.write('behind');
   await settled();
-  expect([to.received, turns.length]).toEqual([received, 1]);
+  expect([to.received, turns.length]).toEqual([300_000, 1]);
   turns[0]?.comes();
   await waitFor('the rest', () => {
     to.take();
@@ -89,7 +115,7 @@ it('what is passed on counts for the user, and waits for their turn', async () =
 
 it('small pieces count for more than their bytes', async () => {
   const { from, to, turns } = start();
-  for (let count = 0; count < 16; count += 1) {
+  for (let count = 0; count < 64; count += 1) {
     from.write('a');
     await settled();
     to.take();
@@ -98,15 +124,33 @@ it('small pieces count for more than their bytes', async () => {
   expect(turns[0]?.bytes).toBeGreaterThan(100_000);
 });
 
-it('passes nothing on when it was stopped, also while it waits for its turn', async () => {
+it('passes on what came before when it was stopped, and nothing more, also while it waits for its turn', async () => {
   const { from, to, turns, pump } = start();
   from.write(Buffer.alloc(300_000));
   await waitFor('the line', () => turns.length === 1);
-  const { received } = to;
   pump.stop();
+  expect(to.writableLength).toBe(300_000);
   turns[0]?.comes();
-  to.take();
   from.write('behind');
+  await waitFor('what came before', () => {
+    to.take();
+    return to.received === 300_000;
+  });
+  to.take();
   await settled();
-  expect(to.received).toBe(received);
+  expect([to.received, to.writableLength]).toEqual([300_000, 0]);
+});
+
+it('writes nothing to a receiver that has ended', async () => {
+  const { from, to, pump } = start();
+  from.write('first');
+  await waitFor('it', () => to.received === 5);
+  from.write('second');
+  await settled();
+  const errors: Error[] = [];
+  to.on('error', (error) => errors.push(error)).end();
+  pump.stop();
+  to.take();
+  await settled();
+  expect([to.received, errors]).toEqual([5, []]);
 });

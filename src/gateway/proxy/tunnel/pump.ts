@@ -1,6 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
+import { GatheredWrites } from './gathered-writes.ts';
 
 export interface PumpOptions {
+  /** Bytes that it emits may change afterwards. */
   readonly from: Readable;
   readonly to: Writable;
   /** Resolves when it is the turn of the user, who has received and sent so many bytes. Rejects when that is over. */
@@ -10,23 +12,16 @@ export interface PumpOptions {
 }
 
 /** Passed on before others come to their turn: pieces, for a small one takes the thread nearly as long as a large one, or bytes. */
-const turnPieces = 16;
+const turnPieces = 64;
 const turnBytes = 262_144;
 /** Each piece takes the thread some time, whatever its size: it counts as so many bytes at least. */
 const minPiece = 4_096;
-/** Pieces that wait to be taken when others may follow. Node limits their bytes alone, and pieces of one byte would fill the memory. */
-const maxWaiting = 16;
 
 /** Passes on what one side of a tunnel sends, at the pace of the other side and of the user's share of the main thread. */
 export class Pump {
   readonly #options: PumpOptions;
+  readonly #writes: GatheredWrites;
   readonly #onData = (bytes: Buffer): void => this.#pass(bytes);
-  readonly #onDrain = (): void => this.#goOn();
-  readonly #onTaken = (): void => {
-    this.#waiting -= 1;
-    this.#goOn();
-  };
-  #waiting = 0;
   #passed = 0;
   #pieces = 0;
   #isInLine = false;
@@ -34,32 +29,31 @@ export class Pump {
 
   constructor(options: PumpOptions) {
     this.#options = options;
+    this.#writes = new GatheredWrites(options.to, () => this.#goOn());
   }
 
   start(): void {
-    this.#options.to.on('drain', this.#onDrain);
     this.#options.from.on('data', this.#onData);
     this.#goOn();
   }
 
-  /** Passes nothing on any more. */
+  /** Passes nothing on any more but what came before. */
   stop(): void {
     this.#isStopped = true;
     this.#options.from.off('data', this.#onData);
-    this.#options.to.off('drain', this.#onDrain);
+    this.#writes.flush();
   }
 
   #pass(bytes: Buffer): void {
     const { from, to, onBytes } = this.#options;
     if (!to.writable) return;
     onBytes?.(bytes);
-    this.#waiting += 1;
-    const hasRoom = to.write(bytes, this.#onTaken);
+    this.#writes.write(bytes);
     // It is received once, and sent once.
     this.#passed += 2 * Math.max(bytes.length, minPiece);
     this.#pieces += 1;
     if (this.#pieces >= turnPieces || this.#passed >= 2 * turnBytes) void this.#waitForTurn();
-    if (!hasRoom || this.#isInLine) from.pause();
+    if (!this.#mayRead) from.pause();
   }
 
   async #waitForTurn(): Promise<void> {
@@ -72,8 +66,11 @@ export class Pump {
     this.#goOn();
   }
 
+  get #mayRead(): boolean {
+    return !this.#isInLine && this.#writes.hasRoom;
+  }
+
   #goOn(): void {
-    if (this.#isStopped || this.#isInLine || this.#waiting >= maxWaiting) return;
-    if (!this.#options.to.writableNeedDrain) this.#options.from.resume();
+    if (!this.#isStopped && this.#mayRead) this.#options.from.resume();
   }
 }

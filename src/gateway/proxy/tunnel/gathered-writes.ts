@@ -1,0 +1,77 @@
+import type { Writable } from 'node:stream';
+
+/** More than TLS hands over at once behind {@link maxWaiting}: the rest would be a small write of its own. */
+const chunkBytes = 131_072;
+/** Kept for the next tunnel that writes; what comes back beyond them is left to the garbage collector. */
+const maxFree = 16;
+const free: Buffer[] = [];
+/** Behind what is being written, bytes. */
+const maxWaiting = 65_536;
+
+interface Chunk {
+  readonly memory: Buffer;
+  length: number;
+}
+
+/**
+ * Writes one large piece after the other: what comes while one is being written is put together for the next. Their memory is used again
+ * and again. V8 collects the whole heap whenever new buffers have taken some megabytes, and that cost a gateway more than all the rest.
+ */
+export class GatheredWrites {
+  readonly #to: Writable;
+  readonly #onWritten: () => void;
+  /** The last of them may have room. */
+  readonly #waiting: Chunk[] = [];
+  #waitingBytes = 0;
+  #isWriting = false;
+
+  /** `onWritten`: there may be room again. */
+  constructor(to: Writable, onWritten: () => void) {
+    this.#to = to;
+    this.#onWritten = onWritten;
+  }
+
+  get hasRoom(): boolean {
+    return this.#waitingBytes < maxWaiting;
+  }
+
+  /** Copies the bytes: they may change afterwards. */
+  write(bytes: Buffer): void {
+    for (let done = 0; done < bytes.length; ) {
+      const chunk = this.#chunkWithRoom();
+      const copied = bytes.copy(chunk.memory, chunk.length, done);
+      chunk.length += copied;
+      done += copied;
+    }
+    this.#waitingBytes += bytes.length;
+    if (!this.#isWriting) this.#writeNext();
+  }
+
+  /** Leaves all that waits to the stream, in front of what is written to it next. */
+  flush(): void {
+    while (this.#waiting.length > 0) this.#writeNext();
+  }
+
+  #chunkWithRoom(): Chunk {
+    const last = this.#waiting.at(-1);
+    if (last !== undefined && last.length < chunkBytes) return last;
+    const chunk = { memory: free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0 };
+    this.#waiting.push(chunk);
+    return chunk;
+  }
+
+  #writeNext(): void {
+    const chunk = this.#waiting.shift();
+    if (chunk === undefined) return;
+    this.#waitingBytes -= chunk.length;
+    if (!this.#to.writable) return;
+    this.#isWriting = true;
+    this.#to.write(chunk.memory.subarray(0, chunk.length), (error) => {
+      // After an error it is not certain that the memory is read no more.
+      if (!error && free.length < maxFree) free.push(chunk.memory);
+      this.#isWriting = false;
+      this.#writeNext();
+      this.#onWritten();
+    });
+  }
+}
