@@ -34,6 +34,6 @@ export function endpointChartPage(): string {
     'The chart and `config/direct-endpoint` hold the same objects. Before Kubernetes 1.36 it is `config/direct-endpoint-older`: the chart asks the cluster for its version. It has no Ingress, for TLS must reach the endpoint untouched. A `TLSRoute` or a load balancer leads to the Service `latchkey-direct-endpoint`.',
     '`helm upgrade` leaves the Secret `latchkey-kept-set` as the endpoint wrote it. `helm uninstall` removes it, and leaves the namespace and the Secrets that you made.',
     '**Replace nothing in an outage.** `helm upgrade` and `helm rollback` with `--force` (Helm 4: `--force-replace`), `kubectl replace`, and Argo CD with `Replace=true` write this Secret empty. The endpoint fills it again within a minute, while the platform answers. Until then a restart in an outage knows no token, and refuses all of them. Argo CD leaves it alone by `ignoreDifferences` for its field `/data`, together with `RespectIgnoreDifferences=true`.',
-    'The webhook needs [a Service, a NetworkPolicy and a certificate](direct-endpoint.md#the-webhook-with-helm) that the chart does not make.',
+    'The webhook also needs [a certificate](direct-endpoint.md#the-webhook-with-helm) that names its address.',
   ]);
 }

@@ -13,5 +13,8 @@
 {{- $baseURL := required "baseURL: set the address of the platform's gateway, for example --set baseURL=https://latchkey.example.com" .Values.baseURL -}}
 {{- $cluster := required "cluster: set the name that this cluster has on the platform, for example --set cluster=edge" .Values.cluster -}}
 {{- $settings := dict "LATCHKEY_BASE_URL" $baseURL "LATCHKEY_ENDPOINT_CLUSTER" $cluster -}}
+{{- if .Values.webhook.clusterIP -}}
+{{- $settings = set $settings "LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE" (printf "/etc/latchkey/agent/%s" .Values.webhook.clientCAEntry) -}}
+{{- end -}}
 {{- toYaml (merge $settings .Values.settings) -}}
 {{- end -}}

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
+import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { directEndpoint } from '../../../src/api/names.ts';
+import { renderKustomization } from '../../../tools/install/kustomization.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
 import { endpointChartFolder, inOrder, templateOf, withoutForm } from './chart.ts';
@@ -106,12 +108,34 @@ describe('the values of the chart', () => {
       /runs the platform itself/,
     ],
     [
+      'a webhook that everyone reaches',
+      [...required, '--set=webhook.clusterIP=10.96.0.77'],
+      /webhook\.allowedCIDRs: set/,
+    ],
+    [
       'an issuer without a host',
       [...required, '--set=certificate.issuerRef.name=a'],
       /certificate\.host: set/,
     ],
   ])('refuse %s', async (_, args, message) => {
     expect(await refusal(...args)).toMatch(message);
+  });
+
+  it('make a way to the webhook for the API servers alone, and none otherwise', async () => {
+    const webhook = '--set=webhook.clusterIP=10.96.0.77,webhook.allowedCIDRs={192.0.2.10/32}';
+    const named = ({ metadata }: Rendered) => metadata.name === 'latchkey-webhook';
+    const made = await template(
+      helm,
+      webhook,
+      '--set=certificate.issuerRef.name=a,certificate.host=edge.example.com',
+    );
+    const shipped = renderKustomization(`${configFolder}/direct-endpoint-webhook`);
+    expect(inOrder(made.filter(named)).map(withoutForm)).toEqual(inOrder(shipped).map(withoutForm));
+    expect(made.find(({ metadata }) => metadata.name === settings)?.['data']).toMatchObject({
+      LATCHKEY_ENDPOINT_WEBHOOK_CLIENT_CA_FILE: '/etc/latchkey/agent/client.crt',
+    });
+    expect(find(made, 'Certificate')['spec']).toMatchObject({ ipAddresses: ['10.96.0.77'] });
+    expect((await template(helm)).filter(named)).toEqual([]);
   });
 
   it('stand in their places', async () => {

@@ -25,7 +25,8 @@ export function allEndpointValues(): readonly ChartValue[] {
 
 /** Every file of charts/latchkey-direct-endpoint by its path in there. */
 export function endpointChartFiles(): ReadonlyMap<string, string> {
-  const objects = [...config('direct-endpoint'), ...config('direct-endpoint-monitoring')];
+  const parts = ['direct-endpoint', 'direct-endpoint-monitoring', 'direct-endpoint-webhook'];
+  const objects = parts.flatMap((part) => config(part));
   return filesOf({
     name,
     description: 'Lets people reach a connected cluster of a Latchkey platform without the platform between',
@@ -51,13 +52,17 @@ function fileFor({ kind, apiVersion }: KubeManifest): string {
   return apiVersion.startsWith('monitoring.coreos.com/') ? 'monitoring' : 'endpoint';
 }
 
+const isOfWebhook = ({ metadata }: KubeManifest): boolean => metadata.name === 'latchkey-webhook';
+
 function conditionFor(object: KubeManifest): string | undefined {
   // Helm makes the namespace of the release itself, and would find it there.
   if (object.kind === 'Namespace') return `ne .Release.Namespace "${directEndpoint.namespace}"`;
+  if (isOfWebhook(object)) return '.Values.webhook.clusterIP';
   return fileFor(object) === 'monitoring' ? '.Values.monitoring.enabled' : undefined;
 }
 
 function placeValues(object: KubeManifest, slots: Slots): void {
+  if (isOfWebhook(object)) return webhook(object, slots);
   switch (object.kind) {
     case 'Namespace':
       return keep(object);
@@ -86,6 +91,19 @@ function deployment(object: KubeManifest, slots: Slots): void {
   workload(object, slots, { values: '.Values', helpers: name, settings });
   secretOf(object, 'agent').secretName = slots.inline('.Values.agent.secretName | quote');
   secretOf(object, 'tls').secretName = slots.inline('.Values.certificate.secretName | quote');
+}
+
+/** Its two addresses are those of one cluster. */
+function webhook({ kind, spec }: KubeManifest, slots: Slots): void {
+  if (kind === 'Service') {
+    spec.clusterIP = slots.inline('.Values.webhook.clusterIP | quote');
+    return;
+  }
+  const from = slots.lines(
+    'from:\n{{- range .Values.webhook.allowedCIDRs }}\n  - ipBlock:\n      cidr: {{ . | quote }}\n{{- end }}',
+  );
+  const [{ ports }] = spec.ingress;
+  spec.ingress = [{ [from]: null, ports }];
 }
 
 /** The rights of `config/direct-endpoint-older` where the cluster is so old. */

@@ -68,6 +68,7 @@ export const endpointValues = (shipped: Defaults): readonly ChartValue[] => [
   },
   nodeOptionsValue('nodeOptions', shipped.nodeOptions, '256 MiB'),
   ...serviceValues('service', 'the endpoint'),
+  ...webhook,
   {
     path: 'monitoring.enabled',
     default: false,
@@ -117,5 +118,29 @@ const secrets = ({ agentSecret, certificateSecret }: Defaults): readonly ChartVa
     default: '',
     schema: text,
     about: 'With an issuer: the host of `spec.directEndpoint` of the Cluster, without a port.',
+  },
+];
+
+/** Of the authorization webhook, for an API server that takes tokens by itself. */
+const webhook: readonly ChartValue[] = [
+  {
+    path: 'webhook.clusterIP',
+    default: '',
+    schema: { type: 'string', pattern: '^[0-9a-fA-F.:]*$' },
+    about:
+      'A free address of your cluster for Services, as `10.96.0.77`: there API servers reach [the webhook](direct-endpoint.md#an-api-server-of-your-own), and it stands in the certificate of an issuer. Empty: there is none.',
+  },
+  {
+    path: 'webhook.allowedCIDRs',
+    default: [],
+    schema: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]+$' } },
+    about:
+      'With an address: from where the API servers come, as `[192.0.2.10/32]`. Others do not reach the webhook.',
+  },
+  {
+    path: 'webhook.clientCAEntry',
+    default: 'client.crt',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]+$' },
+    about: 'The entry of `agent.secretName` with the certificate with which API servers ask.',
   },
 ];
