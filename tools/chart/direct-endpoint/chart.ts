@@ -103,7 +103,8 @@ function webhook({ kind, spec }: KubeManifest, slots: Slots): void {
     'from:\n{{- range .Values.webhook.allowedCIDRs }}\n  - ipBlock:\n      cidr: {{ . | quote }}\n{{- end }}',
   );
   const [{ ports }] = spec.ingress;
-  spec.ingress = [{ [from]: null, ports }];
+  // Not first: lines in place of the first field of an item lose its dash.
+  spec.ingress = [{ ports, [from]: null }];
 }
 
 /** The rights of `config/direct-endpoint-older` where the cluster is so old. */

@@ -128,7 +128,7 @@ const webhook: readonly ChartValue[] = [
     default: '',
     schema: { type: 'string', pattern: '^[0-9a-fA-F.:]*$' },
     about:
-      'A free address of your cluster for Services, as `10.96.0.77`: there API servers reach [the webhook](direct-endpoint.md#an-api-server-of-your-own), and it stands in the certificate of an issuer. Empty: there is none.',
+      'A free address of your cluster for Services, as `10.96.0.77`: there API servers reach [the webhook](direct-endpoint.md#an-api-server-of-your-own). An issuer puts it into the certificate. Empty: there is none.',
   },
   {
     path: 'webhook.allowedCIDRs',
