@@ -1,5 +1,5 @@
 import { group } from '../api/names.ts';
-import { jsonText } from './text.ts';
+import { commonText, jsonText } from './text.ts';
 
 /** Names of texts that the shape of Kubernetes has no field for. */
 export const auditAnnotations = {
@@ -44,6 +44,9 @@ const names = Object.entries(auditAnnotations).map(
 );
 const nameTexts = Object.fromEntries(names) as Readonly<Record<AuditAnnotation, string>>;
 
+/** Others are mostly different in each line. */
+const common: ReadonlySet<string> = new Set<AuditAnnotation>(['target', 'decision', 'error', 'action']);
+
 /** Members of a JSON object, without the braces. `follows`: others stand before them. */
 export function annotationText(
   annotations: Partial<Record<AuditAnnotation, string | undefined>>,
@@ -54,7 +57,7 @@ export function annotationText(
     const value = annotations[name as AuditAnnotation];
     if (value === undefined) continue;
     if (text !== '' || follows) text += ',';
-    text += nameTexts[name as AuditAnnotation] + jsonText(value);
+    text += nameTexts[name as AuditAnnotation] + (common.has(name) ? commonText(value) : jsonText(value));
   }
   return text;
 }

@@ -92,6 +92,22 @@ describe('a line', () => {
     });
   });
 
+  it('tells clients of one credential apart, whichever sent the line before', () => {
+    const { constant } = input();
+    const clients = [
+      { sources: ['10.0.0.7'], userAgent: 'kubectl' },
+      { sources: ['10.0.0.8'], userAgent: 'kubectl' },
+      { sources: ['10.0.0.8', '10.0.0.1'], userAgent: 'kubectl' },
+      { sources: ['10.0.0.8', '10.0.0.1'], userAgent: 'curl' },
+      { sources: ['10.0.0.7'], userAgent: undefined },
+    ];
+    for (const client of [...clients, ...clients.toReversed(), ...clients]) {
+      const { sourceIPs, userAgent, user } = readAuditEvent(auditLine(input({ constant, ...client })));
+      expect({ sources: sourceIPs, userAgent }).toEqual(client);
+      expect(user).toEqual(JSON.parse(constant.user));
+    }
+  });
+
   it('writes times as the API does', () => {
     for (const instant of [0, 999, 1_000, at, at + 957, 1_699_999_999_999.9])
       expect(microTime(instant)).toBe(formatMicroTime(Math.floor(instant)));

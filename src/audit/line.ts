@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditAnnotation, annotationText } from './annotations.ts';
-import { cut, jsonList, jsonText, withoutSecrets } from './text.ts';
+import { commonText, cut, inOnePiece, jsonList, jsonText, minSecret, withoutSecrets } from './text.ts';
 
 /** Lines of this size are written to a pipe as a whole, or not at all: others write to the same one. */
 export const maxLineBytes = 4_096;
@@ -28,6 +28,13 @@ export interface ConstantText {
   readonly user: string;
   /** Annotations. */
   readonly credential: string;
+}
+
+/** The part of a line that says who sent a request, and from where. */
+interface ClientText {
+  readonly sources: readonly string[];
+  readonly userAgent: string | undefined;
+  readonly text: string;
 }
 
 export type Annotations = Partial<Record<AuditAnnotation, string | undefined>>;
@@ -98,28 +105,58 @@ const shortReference = (object: ObjectReference): ObjectReference =>
 const shortUser = (user: string): string =>
   userText({ username: cut((JSON.parse(user) as AuditUser).username, 128), groups: ['…'] });
 
+/** Each part that is put together takes time here, and once more when the line is copied to where it is written. */
 function build(input: LineInput): string {
-  const { auditID, stage, requestURI, verb, constant, sources, userAgent, object, code } = input;
-  const agent = userAgent === undefined ? '' : `,"userAgent":${jsonText(userAgent)}`;
+  const { auditID, stage, requestURI, verb, constant, object, code, received, now } = input;
   const reference = object === undefined ? '' : `,"objectRef":${referenceText(object)}`;
   const status = code === undefined ? '' : `,"responseStatus":{"metadata":{},"code":${code}}`;
-  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${auditID}","stage":"${stage}","requestURI":${jsonText(requestURI)},"verb":${jsonText(cut(verb, 64))},"user":${constant.user},"sourceIPs":${jsonList(sources)}${agent}${reference}${status},"requestReceivedTimestamp":"${microTime(input.received)}","stageTimestamp":"${microTime(input.now)}","annotations":{${constant.credential}${annotationText(input.annotations, constant.credential !== '')}}}\n`;
+  const annotations = annotationText(input.annotations, constant.credential !== '');
+  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${auditID}${stageTexts[stage]}${jsonText(requestURI)},"verb":${commonText(cut(verb, 64))}${clientText(input)}${reference}${status},"requestReceivedTimestamp":"${microTime(received)}","stageTimestamp":"${microTime(now)}","annotations":{${constant.credential}${annotations}}}\n`;
 }
 
+const stageTexts: Readonly<Record<Stage, string>> = {
+  RequestReceived: '","stage":"RequestReceived","requestURI":',
+  ResponseStarted: '","stage":"ResponseStarted","requestURI":',
+  ResponseComplete: '","stage":"ResponseComplete","requestURI":',
+};
+
+const maxClients = 1_024;
+/** Of the line before with each, for the next is mostly from the same client. */
+const lastClients = new Map<ConstantText, ClientText>();
+
+function clientText({ constant, sources, userAgent }: LineInput): string {
+  const last = lastClients.get(constant);
+  if (last !== undefined && last.userAgent === userAgent && isSame(last.sources, sources)) return last.text;
+  const agent = userAgent === undefined ? '' : `,"userAgent":${jsonText(userAgent)}`;
+  const text = inOnePiece(`,"user":${constant.user},"sourceIPs":${jsonList(sources)}${agent}`);
+  if (lastClients.size >= maxClients) lastClients.clear();
+  lastClients.set(constant, { sources, userAgent, text });
+  return text;
+}
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((text, index) => text === other[index]);
+
 function referenceText(object: ObjectReference): string {
-  let text = `{"resource":${nameText(object.resource)}`;
-  if (object.namespace) text += `,"namespace":${nameText(object.namespace)}`;
+  let text = `{"resource":${commonNameText(object.resource)}`;
+  if (object.namespace) text += `,"namespace":${commonNameText(object.namespace)}`;
   if (object.name) text += `,"name":${nameText(object.name)}`;
   if (object.uid) text += `,"uid":${nameText(object.uid)}`;
-  if (object.apiGroup) text += `,"apiGroup":${nameText(object.apiGroup)}`;
-  text += `,"apiVersion":${nameText(object.apiVersion)}`;
-  if (object.subresource) text += `,"subresource":${nameText(object.subresource)}`;
+  if (object.apiGroup) text += `,"apiGroup":${commonNameText(object.apiGroup)}`;
+  text += `,"apiVersion":${commonNameText(object.apiVersion)}`;
+  if (object.subresource) text += `,"subresource":${commonNameText(object.subresource)}`;
   return `${text}}`;
 }
 
 /** Of a path, which may hold anything. */
 const nameText = (name: string): string => jsonText(cut(withoutSecrets(name), maxName));
 
+/** The same of a name that many requests have in common. Those that may hold a secret are too long for that. */
+const commonNameText = (name: string): string =>
+  name.length < minSecret ? commonText(name) : nameText(name);
+
+/** Behind the second. */
+const fractions = Array.from({ length: 1_000 }, (_, rest) => `${String(rest).padStart(3, '0')}000Z`);
 let second = Number.NaN;
 let start = '';
 
@@ -130,6 +167,5 @@ export function microTime(instant: number): string {
     second = current;
     start = new Date(current * 1000).toISOString().slice(0, 20);
   }
-  const rest = Math.floor(instant - current * 1000);
-  return `${start}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}000Z`;
+  return start + fractions[Math.floor(instant - current * 1000)];
 }

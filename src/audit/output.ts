@@ -20,7 +20,7 @@ const writeFile = promisify(write);
 
 /** Without `O_NONBLOCK` a pipe that no one reads would keep a thread of Node for ever, also at its end. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
-const maxFileBytes = 65_536;
+const maxFileBytes = 262_144;
 
 /** A file, or a pipe with a name. It is opened at the first write, and only then can be missing. */
 export class FileOutput implements AuditOutput {

@@ -37,8 +37,11 @@ const pauses = { pipe: 25, other: 1_000 };
 /** Waking the thread that writes costs as much as a dozen lines do, so the lines of so many milliseconds are written together. */
 const gatherMs = 100;
 const lineEnd = 0x0a;
-/** One line is always shorter. */
-const maxWriteBytes = 65_536;
+const nothing = (): void => undefined;
+/** Of lines that are gathered no longer. One line is always shorter. */
+const urgentBytes = 65_536;
+/** To hand them to the thread that writes takes as long for many as for few. */
+const maxWriteBytes = 262_144;
 
 /** Takes lines without waiting, and writes them in the order in which they came. */
 export class AuditSink {
@@ -57,7 +60,7 @@ export class AuditSink {
   #dropped = 0;
   readonly #ended = new AbortController();
   #wake = new AbortController();
-  #endGathering: () => void = () => undefined;
+  #endGathering: () => void = nothing;
   #onEmpty: () => void = () => undefined;
 
   constructor(options: AuditSinkOptions) {
@@ -146,9 +149,9 @@ export class AuditSink {
     void this.#writeAll();
   }
 
-  /** A write is full, or a request waits for its line. */
+  /** There is enough for a write, or a request waits for its line. */
   get #isUrgent(): boolean {
-    return this.#held > 0 || this.#bytes >= maxWriteBytes;
+    return this.#held > 0 || this.#bytes >= urgentBytes;
   }
 
   #takeBack(waiting: Waiting): void {
@@ -182,6 +185,7 @@ export class AuditSink {
       const timer = this.#options.clock.setTimer(resolve, gatherMs);
       this.#endGathering = resolve;
       await promise;
+      this.#endGathering = nothing;
       timer.cancel();
     }
     // Requests of the same turn of the event loop are held for one write.

@@ -11,6 +11,22 @@ const escaped = (text: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
+const maxCommon = 64;
+const maxKnown = 1_024;
+/** The latest ones, and how they stand in a line. */
+const known = new Map<string, string>();
+
+/** The same of a text that many lines have in common, such as a verb: it is read once. */
+export function commonText(text: string): string {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const json = jsonText(text);
+  if (text.length > maxCommon) return json;
+  if (known.size >= maxKnown) known.clear();
+  known.set(text, json);
+  return json;
+}
+
 export function jsonList(texts: readonly string[]): string {
   let list = '';
   for (const text of texts) list += list === '' ? jsonText(text) : `,${jsonText(text)}`;
@@ -30,7 +46,7 @@ const censored = '[redacted]';
 const secretShape =
   /(?:lk_|eyJ|bGtf|ZXlK)[\w.+/=%~-]{8,}|(?:[GWm2](?:xrX[z0-3]|V5S[j-n])|leU[op]|sa1[89](?=[^A-Z]{0,32}[A-Z]))[\w.+/=%~-]{16,}|(?:[Bb]earer|[Bb]asic|BEARER|BASIC)(?:[\s+]|%20)+[^\s&]{8,}|PRIVATE(?:[\s+]|%20)KEY[\s\S]*/g;
 /** Its shortest form: most names and verbs are shorter. */
-const minSecret = 11;
+export const minSecret = 11;
 /** Most longer texts hold none of it, and cost no more than this. */
 const secretMark = /lk_|eyJ|bGtf|ZXlK|xrX|V5S|leU|sa1|earer|asic|EARER|ASIC|PRIVATE/;
 
