@@ -28,7 +28,7 @@ const ttl = 3_600;
 const management = '/kubernetes/management';
 /** Every run makes an object that stays. */
 const env = {
-  LATCHKEY_CREDENTIALS_PER_USER: '1000000',
+  LATCHKEY_MAX_OBJECTS_PER_OWNER: '0',
 };
 
 /** How long somebody waits for a credential who asks the gateway for it. */

@@ -113,7 +113,7 @@ const settings = ({ issuer, certificateAuthority }: TokenIssuer): Readonly<Recor
     },
   ]),
   // Every run makes a key that stays, and asks from the same address.
-  LATCHKEY_CREDENTIALS_PER_USER: '1000000',
+  LATCHKEY_MAX_OBJECTS_PER_OWNER: '0',
   LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS: '0',
 });
 

@@ -45,7 +45,6 @@ export class RunningOperator {
           NODE_OPTIONS: shippedNodeOptions('operator'),
           KUBECONFIG: kubeconfig,
           LATCHKEY_BASE_URL: baseURL,
-          LATCHKEY_IDENTITY: name,
           LATCHKEY_HEALTH_ADDRESS: '127.0.0.1:0',
           LATCHKEY_METRICS_ADDRESS: '127.0.0.1:0',
           ...options.env,
@@ -74,6 +73,12 @@ export class RunningOperator {
   /** The same since it was started. */
   async wholeLog(): Promise<string> {
     return await readFile(this.process.logPath, 'utf8');
+  }
+
+  /** Its name in the Lease and in events; undefined until it has led. */
+  async identity(): Promise<string | undefined> {
+    const lines = (await this.wholeLog()).split('\n').filter((line) => line.includes('"msg":"leading"'));
+    return lines.map((line) => JSON.parse(line).identity as string).at(-1);
   }
 
   /** From now on `log` knows nothing of what it has logged before. */

@@ -21,7 +21,7 @@ const endMs = 5_000;
 
 /** Runs the direct endpoint of a cluster until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
-  const settings = readSettings(allDirectEndpointSettings, environment, {});
+  const settings = readSettings(allDirectEndpointSettings, environment);
   checkPlainHTTP(settings);
   checkProxies(settings);
   checkWebhook(settings);

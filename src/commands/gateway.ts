@@ -18,7 +18,7 @@ const endMs = 5_000;
 
 /** Runs the gateway until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
-  const settings = readSettings(allGatewaySettings, environment, {});
+  const settings = readSettings(allGatewaySettings, environment);
   checkPlainHTTP(settings);
   checkProxies(settings);
   checkPage(settings);

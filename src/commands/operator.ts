@@ -49,8 +49,7 @@ const provenEvery = 2 / 3;
 
 /** Runs the operator until the signal aborts. */
 export const run: Command = async ({ environment, signal }) => {
-  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
-  const settings = readSettings(allOperatorSettings, environment, { identity });
+  const settings = readSettings(allOperatorSettings, environment);
   const host = new Host({ component: 'operator', environment, settings });
   const audit = openAuditLog(host, settings);
   await host.run(new OperatorProcess(host, settings, audit), signal);
@@ -82,10 +81,12 @@ class OperatorProcess implements Work {
     this.#settings = settings;
     this.#metrics = createMetrics(host);
     this.#client = host.connect({
-      connections: connectionsFor(settings),
+      connections: connectionsFor(),
       writeGuard: () => this.#assertLeading(),
     });
-    const { identity, leaseDurationMs } = settings;
+    const { leaseDurationMs } = settings;
+    // In the leader lease and in events. It must differ between replicas, and between a process and the one before it.
+    const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
     const shared = { client: this.#client, clock, log: host.log };
     this.#elector = this.#createElector(identity, leaseDurationMs);
     this.#recorder = new EventRecorder({

@@ -12,7 +12,7 @@ import { readPlatformCA } from './direct-endpoint.ts';
 /** Prints one of the files for an API server that asks the webhook, as the settings of the direct endpoint make it. */
 export const run: Command = async ({ environment, args = [], print }) => {
   const { url, folder, names } = readOptions(args);
-  const { baseURL, cluster, agentFolder } = readSettings(allDirectEndpointSettings, environment, {});
+  const { baseURL, cluster, agentFolder } = readSettings(allDirectEndpointSettings, environment);
   const platformCA = readPlatformCA(agentFolder);
   const files: Readonly<Record<string, object>> = webhookConfiguration({
     ...{ issuer: baseURL, cluster, url, folder },

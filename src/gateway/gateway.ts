@@ -32,7 +32,15 @@ import { RecentChanges } from './index/recent-changes.ts';
 import { SitePolicyWatch } from './index/site-policy-watch.ts';
 import { TargetRecords } from './index/target-records.ts';
 import { limitedLog } from './limited-log.ts';
-import { heldBytesLimits, maxMissAddresses, requestLimits, serverLimits, upstreamLimits } from './limits.ts';
+import {
+  activityWritesPerSecond,
+  credentialsPerUser,
+  heldBytesLimits,
+  maxMissAddresses,
+  requestLimits,
+  serverLimits,
+  upstreamLimits,
+} from './limits.ts';
 import { createPageServer } from './page/page-server.ts';
 import { upstreamConnections } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
@@ -161,7 +169,7 @@ export class Gateway {
       metricsOf: (name) => metrics.informers.for(name),
       activityClient,
       activityIntervalMs: settings.activityIntervalMs,
-      activityWritesPerSecond: settings.activityWritesPerSecond,
+      activityWritesPerSecond,
       projectNamespacePrefix: settings.projectNamespacePrefix,
       staleAfterMs: settings.staleAfterMs,
       onDropped: (hash) => this.#open.recheck(hash),
@@ -224,7 +232,7 @@ export class Gateway {
   #createEndpoints(misses: Misses): Endpoints {
     const { clock, settings } = this.#options;
     const { records } = this.#index;
-    const limits = byCredentialKind(() => settings.credentialsPerUser);
+    const limits = byCredentialKind(() => credentialsPerUser(settings));
     const shared = {
       index: this.#index,
       sitePolicy: this.#sitePolicy.current,

@@ -4,13 +4,25 @@ import type { ServerLimits } from './server/server.ts';
 /** How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. */
 const maxWaitMs = 10_000;
 
-/** Limits that are enough for every client of Kubernetes. */
-const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000 };
+/** Limits that are enough for every client of Kubernetes. Load balancers close what is idle for a minute. */
+const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000, idleMs: 75_000 };
 
-export function serverLimits(settings: GatewaySettings): ServerLimits {
-  const { idleTimeoutMs: idleMs, maxConnections: connections, strangersPerAddress } = settings;
-  return { ...heads, idleMs, connections, strangersPerAddress, strangerGraceMs: 2_000 };
+/** Of each replica, for when keys were used last. Each write costs the API server as much as seven reads. */
+export const activityWritesPerSecond = 20;
+
+/** Of the connections of clients. No limit by address on refused requests means none on connections: the address hides many clients. */
+export function serverLimits({
+  maxConnections: connections,
+  missesPerAddress,
+}: Pick<GatewaySettings, 'maxConnections' | 'missesPerAddress'>): ServerLimits {
+  return { ...heads, connections, strangersPerAddress: 3 * missesPerAddress, strangerGraceMs: 2_000 };
 }
+
+/** Of credentials that one user may make through the gateway; undefined: any number. A thief of a key can make no more. */
+export const credentialsPerUser = ({
+  maxObjectsPerOwner: objects,
+}: Pick<GatewaySettings, 'maxObjectsPerOwner'>): number | undefined =>
+  objects === 0 ? undefined : Math.ceil(objects / 10);
 
 /** Of the connections to one target, and of the requests that wait for one. */
 export function upstreamLimits({
@@ -26,7 +38,8 @@ export const heldBytesLimits = { ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 };
 export const maxMissAddresses = 20_000;
 
 /** Of requests at once. `long`: watches and the like. */
-export function requestLimits({ requestsPerUser: short }: Pick<GatewaySettings, 'requestsPerUser'>) {
+export function requestLimits({ upstreamConnections }: Pick<GatewaySettings, 'upstreamConnections'>) {
+  const short = Math.ceil(1.5 * upstreamConnections);
   const ofUser = { short, long: 5 * short };
   return { ofUser, ofCredential: { short: Math.ceil(short / 4), long: Math.ceil(ofUser.long / 4) } };
 }

@@ -16,7 +16,7 @@ function read(content: string | undefined): string | undefined {
     LATCHKEY_BASE_URL: 'https://latchkey.example.com',
     LATCHKEY_BASE_URL_CA_FILE: content === undefined ? path.join(folder, 'missing') : file,
   };
-  return readSettings(allOperatorSettings, environment, { identity: 'a' }).baseURLCA;
+  return readSettings(allOperatorSettings, environment).baseURLCA;
 }
 
 describe('the certificate authority of the base URL', () => {
@@ -27,7 +27,7 @@ describe('the certificate authority of the base URL', () => {
     ['is none when the site says so', { LATCHKEY_BASE_URL_CA_FILE: 'none' }, undefined],
   ])('%s', (_, given, expected) => {
     const environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com', ...given };
-    const { baseURLCA } = readSettings(allOperatorSettings, environment, { identity: 'a' });
+    const { baseURLCA } = readSettings(allOperatorSettings, environment);
     expect(baseURLCA).toBe(expected);
   });
 

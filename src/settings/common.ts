@@ -1,4 +1,14 @@
-import { cidrs, duration, httpsURL, listenAddress, oneOf, setting, text, type ValuesOf } from './types.ts';
+import {
+  cidrs,
+  duration,
+  httpsURL,
+  integer,
+  listenAddress,
+  oneOf,
+  setting,
+  text,
+  type ValuesOf,
+} from './types.ts';
 
 /**
  * Settings of every long-running command: how it logs and where it listens, and what commands must agree on, or they
@@ -49,6 +59,13 @@ export const commonSettingDefinitions = {
     default: '60s',
     documentation:
       'How often the last activity of a key is written at most. Idle ends are acted on up to two intervals late, never early.',
+  }),
+  maxObjectsPerOwner: setting({
+    name: 'LATCHKEY_MAX_OBJECTS_PER_OWNER',
+    type: integer(0, 1_000_000),
+    default: '1000',
+    documentation:
+      'How many live objects of each kind of credential one requester may have; the newest wait (`QuotaExceeded`). Requesters whose names begin with `system:` have no bound. Through the gateway, each user may make a tenth of it: as many keys, and as many tokens and kubeconfigs that have not ended. One more gets 429. Two replicas may exceed it by what is under way. `0`: any number of both.',
   }),
   targetAddresses: setting({
     name: 'LATCHKEY_TARGET_ADDRESSES',

@@ -27,12 +27,6 @@ export const gatewaySettingDefinitions = {
     documentation:
       'The folder of `tls.crt`, the certificate chain of the base URL, and `tls.key`, its private key, as PEM. New ones are taken into use within 10 seconds. `none` serves without TLS, for trials on one machine: `LATCHKEY_LISTEN_ADDRESS` must then name a loopback address.',
   }),
-  idleTimeoutMs: setting({
-    name: 'LATCHKEY_IDLE_TIMEOUT',
-    type: duration('1s', '10m'),
-    default: '75s',
-    documentation: 'How long a connection stays open between two requests.',
-  }),
   staleAfterMs: setting({
     name: 'LATCHKEY_STALE_AFTER',
     type: duration('25s', '10m'),
@@ -40,19 +34,12 @@ export const gatewaySettingDefinitions = {
     documentation:
       'Without news of the credentials for this long, the gateway is not ready and refuses every credential with 503. Requests under way in a target end this long after the last answer that their user may `use` it.',
   }),
-  activityWritesPerSecond: setting({
-    name: 'LATCHKEY_ACTIVITY_WRITES_PER_SECOND',
-    type: integer(1, 1_000),
-    default: '20',
-    documentation:
-      'The budget of each replica for writing `status.lastActivity`. Each write costs the API server as much as seven reads.',
-  }),
   upstreamConnections: setting({
     name: 'LATCHKEY_UPSTREAM_CONNECTIONS',
     type: integer(1, 10_000),
     default: '256',
     documentation:
-      'Connections to each target for short requests, and eight times as many for watches. More requests wait: four times as many, and up to 10 seconds. One user gets at most half of each.',
+      'Connections to each target for short requests, and eight times as many for watches. One user gets at most half of each. More requests wait: four times as many, and up to 10 seconds. One user may have one and a half times as many requests at once, and five times as many watches as that. With one credential it is a quarter of both. One more gets 429.',
   }),
   stallTimeoutMs: setting({
     name: 'LATCHKEY_STALL_TIMEOUT',
@@ -68,33 +55,12 @@ export const gatewaySettingDefinitions = {
     documentation:
       'The longest that an `exec`, `attach`, `port-forward` or other upgraded connection lives. It never outlives its credential. 0: no limit of its own.',
   }),
-  requestsPerUser: setting({
-    name: 'LATCHKEY_REQUESTS_PER_USER',
-    type: integer(1, 100_000),
-    default: '400',
-    documentation:
-      'Short requests at once with all credentials of one user, and five times as many watches. A quarter of each with one credential. One more gets 429.',
-  }),
-  credentialsPerUser: setting({
-    name: 'LATCHKEY_CREDENTIALS_PER_USER',
-    type: integer(1, 1_000_000),
-    default: '100',
-    documentation:
-      'Access keys that one user may have made through the gateway, and as many tokens and kubeconfigs that have not ended. One more gets 429. Two replicas may exceed it by what is under way.',
-  }),
   maxConnections: setting({
     name: 'LATCHKEY_MAX_CONNECTIONS',
     type: integer(1, 100_000),
     default: '5000',
     documentation:
       'Connections at once. One more closes the oldest that has carried no live credential yet; where there is none, it is closed itself. Each takes memory: see [size](size.md).',
-  }),
-  strangersPerAddress: setting({
-    name: 'LATCHKEY_UNAUTHENTICATED_CONNECTIONS_PER_ADDRESS',
-    type: integer(0, 100_000),
-    default: '2000',
-    documentation:
-      'Connections at once from one source address (IPv6: from one /64) that have carried no live credential yet. One more closes the oldest of them. `0`: no limit, for load balancers that hide the addresses of clients.',
   }),
   trustedProxies: setting({
     name: 'LATCHKEY_TRUSTED_PROXIES',
@@ -115,7 +81,7 @@ export const gatewaySettingDefinitions = {
     type: integer(0, 1_000_000),
     default: '600',
     documentation:
-      'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Live credentials always pass. `0`: no limit.',
+      'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Three times as many connections may be open at once that have carried no live credential yet. One more closes the oldest of them. Live credentials always pass. `0`: neither limit, for load balancers that hide the addresses of clients.',
   }),
   trustedIssuers: setting({
     name: 'LATCHKEY_TRUSTED_ISSUERS',

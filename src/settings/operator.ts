@@ -1,36 +1,15 @@
 import { certificateFile } from './certificate-file.ts';
 import { commonSettingDefinitions } from './common.ts';
-import { duration, integer, namespaceOrNone, seconds, setting, text, type ValuesOf } from './types.ts';
+import { duration, integer, namespaceOrNone, seconds, setting, type ValuesOf } from './types.ts';
 
 /** Settings of the operator alone. Durations are milliseconds in the program, except where the name says seconds. */
 export const operatorSettingDefinitions = {
-  identity: setting({
-    name: 'LATCHKEY_IDENTITY',
-    type: text(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'letters, digits, `.`, `_` and `-`, at most 200'),
-    computed: 'host name and a random suffix',
-    documentation:
-      'The name of this process in the leader lease and in events. It must differ between replicas.',
-  }),
   leaseDurationMs: setting({
     name: 'LATCHKEY_LEASE_DURATION',
     type: duration('1s', '5m'),
     default: '15s',
     documentation:
       'How long another replica waits before it takes over from a leader that died. The leader stops writing at two thirds of it.',
-  }),
-  concurrency: setting({
-    name: 'LATCHKEY_CONCURRENCY',
-    type: integer(1, 256),
-    default: '16',
-    documentation:
-      'How many objects each controller reconciles at the same time. Of credentials: how many of one requester; a quarter more workers are free for others.',
-  }),
-  maxObjectsPerOwner: setting({
-    name: 'LATCHKEY_MAX_OBJECTS_PER_OWNER',
-    type: integer(0, 1_000_000),
-    default: '1000',
-    documentation:
-      'How many live objects of each kind of credential one requester may have; the newest wait (`QuotaExceeded`). `0`: any number. Requesters whose names begin with `system:` have no bound.',
   }),
   rotationOverlapMs: setting({
     name: 'LATCHKEY_ROTATION_OVERLAP',

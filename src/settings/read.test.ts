@@ -6,14 +6,12 @@ import { type Environment, readSettings, unknownSettings } from './read.ts';
 import { removedSettings } from './removed.ts';
 
 const required: Environment = { LATCHKEY_BASE_URL: 'https://latchkey.example.com' };
-const computed = { identity: 'host-1a2b' };
 
-const read = (changes: Environment = {}) =>
-  readSettings(allOperatorSettings, { ...required, ...changes }, computed);
+const read = (changes: Environment = {}) => readSettings(allOperatorSettings, { ...required, ...changes });
 
 function problemsOf(environment: Environment): string[] {
   try {
-    readSettings(allOperatorSettings, environment, computed);
+    readSettings(allOperatorSettings, environment);
   } catch (error) {
     expect(error).toBeInstanceOf(LatchkeyError);
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_INVALID' });
@@ -29,9 +27,7 @@ describe('readSettings', () => {
       logLevel: 'info',
       healthAddress: { port: 8081 },
       metricsAddress: { port: 8080 },
-      identity: 'host-1a2b',
       leaseDurationMs: 15_000,
-      concurrency: 16,
       maxObjectsPerOwner: 1_000,
       audit: 'off',
       auditLog: '-',
@@ -51,29 +47,31 @@ describe('readSettings', () => {
   });
 
   it('reads for each command what that command knows', () => {
-    const environment = { ...required, LATCHKEY_CONCURRENCY: 'many' };
-    expect(Object.keys(readSettings(commonSettingDefinitions, environment, {}))).toEqual(
+    const environment = { ...required, LATCHKEY_EXPIRY_WRITES_PER_SECOND: 'many' };
+    expect(Object.keys(readSettings(commonSettingDefinitions, environment))).toEqual(
       Object.keys(commonSettingDefinitions),
     );
-    expect(problemsOf(environment)).toEqual(['  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256']);
+    expect(problemsOf(environment)).toEqual([
+      '  LATCHKEY_EXPIRY_WRITES_PER_SECOND must be a whole number from 1 to 10000',
+    ]);
   });
 
-  it('takes what the environment says over default and computed values', () => {
-    const settings = read({ LATCHKEY_IDENTITY: 'a', LATCHKEY_CONCURRENCY: '3', LATCHKEY_LOG_LEVEL: 'debug' });
-    expect(settings).toMatchObject({ identity: 'a', concurrency: 3, logLevel: 'debug' });
+  it('takes what the environment says over a default', () => {
+    const settings = read({ LATCHKEY_EXPIRY_WRITES_PER_SECOND: '3', LATCHKEY_LOG_LEVEL: 'debug' });
+    expect(settings).toMatchObject({ expiryWritesPerSecond: 3, logLevel: 'debug' });
   });
 
   it('reports every problem at once, each with the variable and the fix', () => {
     const environment = {
-      LATCHKEY_CONCURRENCY: '0',
+      LATCHKEY_EXPIRY_WRITES_PER_SECOND: '0',
       LATCHKEY_ROTATION_OVERLAP: '10',
       LATCHKEY_LOG_LEVEL: 'loud',
     };
     expect(problemsOf(environment)).toEqual([
       '  LATCHKEY_BASE_URL is required: set it to a value (https URL without trailing slash)',
       '  LATCHKEY_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal',
-      '  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256',
       '  LATCHKEY_ROTATION_OVERLAP is no duration: write it like 30s, 10m, 720h or 30d',
+      '  LATCHKEY_EXPIRY_WRITES_PER_SECOND must be a whole number from 1 to 10000',
     ]);
   });
 
@@ -123,11 +121,11 @@ describe('a variable that looks like a setting and is none', () => {
   );
 
   it('is reported behind everything else that is wrong', () => {
-    const problems = problemsOf({ LATCHKEY_CONCURENCY: '4', LATCHKEY_LOG_LEVEL: 'loud' });
+    const problems = problemsOf({ LATCHKEY_FINALIZER_LIMITS: '4', LATCHKEY_LOG_LEVEL: 'loud' });
     expect(problems.map((problem) => problem.trim().split(' ')[0])).toEqual([
       'LATCHKEY_BASE_URL',
       'LATCHKEY_LOG_LEVEL',
-      'LATCHKEY_CONCURENCY',
+      'LATCHKEY_FINALIZER_LIMITS',
     ]);
   });
 

@@ -6,18 +6,14 @@ import type { Setting, SettingDefinitions, ValuesOf } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Reads every setting of a command. `computed`: values in place of those that the environment does not give.
- * Throws ERR_SETTINGS_INVALID that names each unusable or unknown variable with its fix, all at once.
- */
+/** Reads every setting of a command. Throws ERR_SETTINGS_INVALID that names each unusable or unknown variable with its fix, all at once. */
 export function readSettings<Definitions extends SettingDefinitions>(
   definitions: Definitions,
   environment: Environment,
-  computed: { readonly [Key in keyof Definitions]?: string },
 ): ValuesOf<Definitions> {
   const problems: string[] = [];
   const values = Object.entries(definitions).map(([key, definition]) => {
-    const parsed = readOne(definition, environment, computed[key]);
+    const parsed = readOne(definition, environment);
     if ('problem' in parsed) problems.push(`  ${definition.name} ${parsed.problem}`);
     return [key, 'value' in parsed ? parsed.value : undefined];
   });
@@ -26,8 +22,8 @@ export function readSettings<Definitions extends SettingDefinitions>(
   return Object.fromEntries(values) as ValuesOf<Definitions>;
 }
 
-function readOne(definition: Setting<unknown>, environment: Environment, computed: string | undefined) {
-  const given = environment[definition.name] ?? definition.default ?? computed;
+function readOne(definition: Setting<unknown>, environment: Environment) {
+  const given = environment[definition.name] ?? definition.default;
   if (given === undefined)
     return { problem: `is required: set it to a value (${definition.type.description})` };
   if (given === '') return { problem: 'is set but empty: give it a value or remove it' };

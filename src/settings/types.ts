@@ -5,9 +5,8 @@ export interface Setting<Value> {
   /** The environment variable. */
   readonly name: `LATCHKEY_${string}`;
   readonly type: SettingType<Value>;
-  /** As it would be written in the environment. Absent: the setting is required, or computed (`computed` says how). */
+  /** As it would be written in the environment. Absent: the setting is required. */
   readonly default?: string;
-  readonly computed?: string;
   /** One or two sentences of Markdown for docs/reference/settings.md. */
   readonly documentation: string;
 }

@@ -39,7 +39,7 @@ export function settingsPage(): string {
 const tableOf = (definitions: SettingDefinitions): string =>
   table(['Variable', 'Value', 'Default', 'Meaning'], Object.values(definitions).map(row));
 
-function row({ name, type, default: preset, computed, documentation }: Setting<unknown>): readonly string[] {
-  const fallback = preset === undefined ? (computed ?? 'required') : code(preset);
+function row({ name, type, default: preset, documentation }: Setting<unknown>): readonly string[] {
+  const fallback = preset === undefined ? 'required' : code(preset);
   return [code(name), type.description, fallback, documentation];
 }

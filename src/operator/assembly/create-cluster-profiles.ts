@@ -7,6 +7,7 @@ import { ClusterProfileController } from '../cluster-profiles/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { gatewayOf } from './create-credential-controllers.ts';
 import type { OperatorContext } from './operator-context.ts';
+import { concurrency } from './queues.ts';
 
 /** ClusterProfiles where the site wants them: their informer, and the controller that writes them. */
 export interface ClusterProfiles {
@@ -21,7 +22,7 @@ export interface ClusterProfiles {
 /** Undefined: no namespace is set for them. */
 export function createClusterProfiles(context: OperatorContext): ClusterProfiles | undefined {
   const { client, clock, log, queues, settings, targets } = context;
-  const { clusterProfilesNamespace: namespace, concurrency: workers } = settings;
+  const { clusterProfilesNamespace: namespace } = settings;
   if (namespace === undefined) return undefined;
   const store = new Store<ProfileRecord>();
   const queue = queues.clusterprofiles;
@@ -40,7 +41,8 @@ export function createClusterProfiles(context: OperatorContext): ClusterProfiles
       backOffMs: [1_000, 60_000],
     },
     controller: {
-      ...{ name: 'clusterprofiles', resource: clusterProfiles, namespace, queue, workers },
+      ...{ name: 'clusterprofiles', resource: clusterProfiles, namespace, queue },
+      workers: concurrency,
       reconcile: (name) => controller.reconcile(name),
     },
     begin: () => controller.begin(),

@@ -54,7 +54,7 @@ export function createCredentialControllers(context: OperatorContext): readonly 
     const reconciler = reconcilers[kind](context, kind);
     return {
       ...{ name: resource.plural, resource, queue: queueOf(context.queues, kind) },
-      workers: shareWorkers(context.settings, kind).workers,
+      workers: shareWorkers(kind).workers,
       reconcile: async (key) =>
         waitsForKind(context, kind, key) ? undefined : await reconciler.reconcile(key),
     };

@@ -11,6 +11,7 @@ import { LockController } from '../locks/controller.ts';
 import type { Controller } from '../shared/controller.ts';
 import { SigningKeyController } from '../signing-keys/controller.ts';
 import type { OperatorContext } from './operator-context.ts';
+import { concurrency } from './queues.ts';
 
 /** The one key of its queue. */
 export const signingKeysKey = 'signing-keys';
@@ -57,7 +58,7 @@ function signingKeyPolicy(settings: OperatorSettings): SigningKeyPolicy {
 }
 
 export function createLockController(context: OperatorContext): Controller {
-  const { client, clock, events, locks, lockSweep: sweep, queues, settings } = context;
+  const { client, clock, events, locks, lockSweep: sweep, queues } = context;
   const controller = new LockController({
     ...{ client, clock, events, locks, sweep },
     ...{ resource: credentialLocks, toRecord: toLockRecord },
@@ -66,7 +67,7 @@ export function createLockController(context: OperatorContext): Controller {
     name: 'credentiallocks',
     resource: credentialLocks,
     queue: queues.credentiallocks,
-    workers: settings.concurrency,
+    workers: concurrency,
     reconcile: (name) => controller.reconcile(name),
   };
 }

@@ -35,6 +35,7 @@ import type { AnyTargetRecord } from '../targets/target-status.ts';
 import { TargetSweep } from '../targets/target-sweep.ts';
 import { TargetWriter } from '../targets/target-writer.ts';
 import type { OperatorContext } from './operator-context.ts';
+import { concurrency } from './queues.ts';
 
 /** A target that does not answer holds its worker for many seconds. */
 const minWorkers = 32;
@@ -77,7 +78,7 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
     namespaces: new SpaceNamespace({ clients: context.targetClients, clock: context.clock }),
     schedule: new RecheckSchedule({ recheckMs: settings.targetRecheckMs, random: context.random }),
   });
-  const workers = Math.max(settings.concurrency, minWorkers);
+  const workers = Math.max(concurrency, minWorkers);
   return [
     {
       ...{ name: 'virtualclusterinstances', resource: virtualClusterInstances },
@@ -90,7 +91,7 @@ export function createTargetControllers(context: OperatorContext): readonly Cont
       reconcile: (name) => connected.reconcile(name),
     },
     {
-      ...{ name: 'spaceinstances', resource: spaceInstances, workers: settings.concurrency },
+      ...{ name: 'spaceinstances', resource: spaceInstances, workers: concurrency },
       queue: queues.spaceinstances,
       reconcile: async (key) => (targets.clusters.isUnserved ? undefined : await spaces.reconcile(key)),
     },

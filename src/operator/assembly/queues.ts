@@ -49,7 +49,7 @@ export function createQueues(
     const kind = allCredentialKinds.find((candidate) => credentialKinds[candidate].plural === name);
     const owners = kind && {
       ownerOf: (key: string) => stores.ownerOf(kind, key),
-      ...shareWorkers(settings, kind),
+      ...shareWorkers(kind),
     };
     const onAdd = metrics.controllers.for(name).added;
     return new WorkQueue({ clock, random, maxBackOffMs: 60_000, onAdd, ...dialling[name], ...owners });
@@ -62,8 +62,11 @@ const diallingWorkers: Readonly<Partial<Record<CredentialKind, number>>> = {
   VirtualClusterInstanceKubeConfig: 48,
 };
 
+/** Objects that each controller reconciles at the same time. Of credentials: those of one requester. */
+export const concurrency = 16;
+
 /** How the workers of a kind of credential are shared by owners. */
-export function shareWorkers({ concurrency }: Pick<OperatorSettings, 'concurrency'>, kind: CredentialKind) {
+export function shareWorkers(kind: CredentialKind) {
   const maxBusyAlone = concurrency + (diallingWorkers[kind] ?? 0);
   // Their writes would fill the API server, and another owner's would wait there instead of here.
   const maxBusyPerOwner = Math.ceil(maxBusyAlone / 4);
@@ -71,9 +74,9 @@ export function shareWorkers({ concurrency }: Pick<OperatorSettings, 'concurrenc
 }
 
 /** A write of one owner must never wait for a connection because those of another are slow. */
-export function connectionsFor(settings: Pick<OperatorSettings, 'concurrency'>): number {
+export function connectionsFor(): number {
   const others = 16;
-  return allCredentialKinds.reduce((sum, kind) => sum + shareWorkers(settings, kind).workers, others);
+  return allCredentialKinds.reduce((sum, kind) => sum + shareWorkers(kind).workers, others);
 }
 
 export function queueOf(queues: Queues, kind: CredentialKind): WorkQueue {

@@ -56,7 +56,7 @@ beforeEach(() => {
     workingSince: () => 0,
     targetClients: { open, forget: () => undefined },
     queues: { virtualclusterinstances: queue },
-    settings: { concurrency: 16, finalizerLimitMs: 60_000, targetRecheckMs: 60_000 },
+    settings: { finalizerLimitMs: 60_000, targetRecheckMs: 60_000 },
     events: { publish: () => undefined },
   } as unknown as OperatorContext);
   if (controller === undefined) throw new Error('there is a controller of instances');

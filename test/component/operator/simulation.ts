@@ -29,11 +29,7 @@ const guardedHistory = {
   known: async () => undefined,
 };
 
-const settings = readSettings(
-  allOperatorSettings,
-  { LATCHKEY_BASE_URL: 'https://latchkey.example.com' },
-  { identity: 'simulated' },
-);
+const settings = readSettings(allOperatorSettings, { LATCHKEY_BASE_URL: 'https://latchkey.example.com' });
 
 /** The real controllers on an API server in memory, with faults, late events and crashes where a test wants them. */
 export class Simulation {

@@ -77,7 +77,7 @@ export class InstanceOperator {
       workingSince: () => start,
       targetClients: clients,
       queues: {},
-      settings: { concurrency: 1, finalizerLimitMs, targetRecheckMs: 60_000 },
+      settings: { finalizerLimitMs, targetRecheckMs: 60_000 },
       metrics: { finalizersReleased: { inc: () => this.released++ } },
       events: {
         publish: (_: unknown, events: readonly TransitionEvent[]) =>

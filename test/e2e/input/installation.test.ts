@@ -202,9 +202,8 @@ describe('an operator that is started before the rest of the installation', () =
   const told = async (reason: string): Promise<ApiEvent> =>
     await until(`an event ${reason}`, async () => {
       const events = await admin.eventsOf(deployment);
-      const own = events.filter(
-        (event) => event.reportingInstance === 'restarted' && event.reason === reason,
-      );
+      const identity = await operator.identity();
+      const own = events.filter((event) => event.reportingInstance === identity && event.reason === reason);
       expect(own.length).toBeLessThanOrEqual(1);
       return own[0];
     });

@@ -44,10 +44,11 @@ describe('the operator with settings that are not usable ends with exit code 2 a
     const { exitCode, text } = await run({
       LATCHKEY_BASE_URL: 'http://latchkey.example.com',
       LATCHKEY_LOG_LEVEL: 'loud',
-      LATCHKEY_CONCURRENCY: '0',
+      LATCHKEY_EXPIRY_WRITES_PER_SECOND: '0',
       LATCHKEY_LEASE_DURATION: '15',
       LATCHKEY_MAX_TOKEN_TTL: '',
       LATCHKEY_TARGETS_RECHECK: '30s',
+      LATCHKEY_CONCURRENCY: '32',
     });
     expect(exitCode).toBe(2);
     const lines = text.split('\n').filter((line) => line.startsWith('  '));
@@ -55,8 +56,9 @@ describe('the operator with settings that are not usable ends with exit code 2 a
       '  LATCHKEY_BASE_URL must begin with https://',
       '  LATCHKEY_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal',
       '  LATCHKEY_LEASE_DURATION is no duration: write it like 30s, 10m, 720h or 30d',
-      '  LATCHKEY_CONCURRENCY must be a whole number from 1 to 256',
       '  LATCHKEY_MAX_TOKEN_TTL is set but empty: give it a value or remove it',
+      '  LATCHKEY_EXPIRY_WRITES_PER_SECOND must be a whole number from 1 to 10000',
+      '  LATCHKEY_CONCURRENCY is no setting any more: remove it; it is 16; give the operator more CPU',
       '  LATCHKEY_TARGETS_RECHECK is no setting: correct it to LATCHKEY_TARGET_RECHECK, which is the nearest, or remove it',
     ]);
   });

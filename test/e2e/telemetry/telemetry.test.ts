@@ -9,6 +9,7 @@ import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
+import { concurrency } from '../../../src/operator/assembly/queues.ts';
 import { ClientMetrics } from '../../../src/telemetry/metrics/client.ts';
 import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
 import { version } from '../../../src/version.ts';
@@ -29,9 +30,7 @@ let operator: RunningOperator;
 const scrape = async (): Promise<Scrape> => new Scrape(await metricsOf(operator));
 
 beforeAll(async () => {
-  // One worker, so that a write that is held keeps all other keys waiting.
-  const env = { LATCHKEY_CONCURRENCY: '1' };
-  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('operator'), env });
+  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('operator') });
   await untilLeading(operator);
   await until('it is ready', async () => (await healthOf(operator, '/readyz')).status === 200);
 });
@@ -179,16 +178,17 @@ describe('the metrics of a running operator', () => {
       gate.judge = () => 'pass';
     });
     gate.judge = () => released.promise;
-    const held = await admin.createKey();
-    const isHeld = () =>
-      gate.requests.some((line) => line.startsWith('PATCH') && line.includes(held.metadata.name));
-    await until('the only worker waits', async () => isHeld());
+    // As many as there are workers for one requester keep all other keys of theirs waiting.
+    const held = await Promise.all(Array.from({ length: concurrency }, async () => await admin.createKey()));
+    const isHeld = ({ metadata }: Stored) =>
+      gate.requests.some((line) => line.startsWith('PATCH') && line.includes(metadata.name));
+    await until('all workers wait', async () => held.every(isHeld));
     const waiting = await Promise.all([1, 2, 3].map(async () => await admin.createKey()));
     const depth = async () => (await scrape()).value('latchkey_workqueue_depth', labels) === waiting.length;
     await until('three keys wait', depth);
     released.resolve('lost');
     gate.judge = () => 'pass';
-    for (const key of [held, ...waiting]) await admin.untilReady(key);
+    for (const key of [...held, ...waiting]) await admin.untilReady(key);
     const after = await untilQuiet();
     const ended = (outcome: string) => after.rise(before, 'latchkey_reconcile_total', { ...labels, outcome });
     expect(ended('error')).toBeGreaterThanOrEqual(1);
@@ -197,7 +197,7 @@ describe('the metrics of a running operator', () => {
     );
     expect(after.rise(before, 'latchkey_reconcile_duration_seconds_sum', labels)).toBeGreaterThan(0.02);
     const unanswered = { verb: 'PATCH', resource: 'ownedaccesskeys', code: '0' };
-    expect(after.rise(before, 'latchkey_client_requests_total', unanswered)).toBe(1);
+    expect(after.rise(before, 'latchkey_client_requests_total', unanswered)).toBe(held.length);
   });
 
   it('count requests as the API server answered them', async () => {

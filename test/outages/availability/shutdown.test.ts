@@ -59,7 +59,7 @@ async function end(operator: RunningOperator, ...signals: readonly NodeJS.Signal
 describe('an operator that is told to end', () => {
   it('gives the lease back, closes every connection and port, and ends with 0', async () => {
     const operator = await start();
-    expect(await holder()).toBe(operator.process.name);
+    expect(await holder()).toBe(await operator.identity());
     const ports = [await listeningPort(operator, 'health'), await listeningPort(operator, 'metrics')];
     const before = await operator.log();
     const sent = gate.passed.length;
@@ -130,7 +130,7 @@ describe('an operator that is told to end', () => {
     const { exitCode, seconds } = await end(standby, 'SIGTERM');
     expect(exitCode).toBe(0);
     expect(seconds).toBeLessThan(10);
-    expect(await holder()).toBe(leader.process.name);
+    expect(await holder()).toBe(await leader.identity());
     expect((await healthOf(leader, '/readyz')).status).toBe(200);
     expect((await end(leader, 'SIGTERM')).exitCode).toBe(0);
   });

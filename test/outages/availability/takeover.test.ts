@@ -54,7 +54,7 @@ describe('two operators', () => {
   it('hold one lease, which says who leads since when and is renewed', async () => {
     const lease = await readLease();
     expect(lease).toMatchObject({
-      holderIdentity: leader.process.name,
+      holderIdentity: await leader.identity(),
       leaseDurationSeconds: leaseSeconds,
       leaseTransitions: expect.any(Number),
     });
@@ -86,7 +86,7 @@ describe('two operators', () => {
     // On an idle machine a second more than the lease.
     expect(seconds).toBeLessThan(2 * leaseSeconds);
     const after = await readLease();
-    expect(after.holderIdentity).toBe(standby.process.name);
+    expect(after.holderIdentity).toBe(await standby.identity());
     expect(after.leaseTransitions).toBe((before.leaseTransitions ?? 0) + 1);
     expect(instantOf(after.acquireTime)).toBeGreaterThan(instantOf(before.acquireTime));
     expect(await leader.process.exited).toBe(137);
@@ -103,7 +103,7 @@ describe('two operators', () => {
     // On an idle machine less than a second: the other one has a watch.
     expect(seconds).toBeLessThan(leaseSeconds - 5);
     const after = await readLease();
-    expect(after.holderIdentity).toBe(standby.process.name);
+    expect(after.holderIdentity).toBe(await standby.identity());
     expect(after.leaseDurationSeconds).toBe(leaseSeconds);
     expect(after.leaseTransitions).toBe((before.leaseTransitions ?? 0) + 1);
     expect(await leader.process.exited).toBe(0);

@@ -13,7 +13,7 @@ import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts
 import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { Subject, scenarios } from './scenarios.ts';
 
-const env = { LATCHKEY_LEASE_DURATION: '5s', LATCHKEY_CONCURRENCY: '24' };
+const env = { LATCHKEY_LEASE_DURATION: '5s' };
 
 const plane = await sharedControlPlane();
 // A gate for each, so that it is known of each write whose it is.
@@ -33,10 +33,14 @@ const start = async (name: keyof typeof gates): Promise<RunningOperator> =>
 const isWork = ({ plural }: Write) => plural !== 'leases' && plural !== 'events';
 
 async function untilHolds(operator: RunningOperator): Promise<void> {
-  const { name } = operator.process;
   const key = { namespace: systemNamespace, name: systemObjects.lease };
-  const holds = async () => (await admin.client.get<Lease>(leases, key)).spec?.holderIdentity === name;
-  await until(`${name} leads`, holds, { timeoutMs: 90_000 });
+  const holds = async () => {
+    const identity = await operator.identity();
+    return (
+      identity !== undefined && (await admin.client.get<Lease>(leases, key)).spec?.holderIdentity === identity
+    );
+  };
+  await until(`${operator.process.name} leads`, holds, { timeoutMs: 90_000 });
 }
 
 /** Hashes of the credentials that were confirmed for the object so far, by any process. */

@@ -35,7 +35,7 @@ const first = await admin.untilReady(await admin.createKey({ user: alice, key })
 const pod = await makePod(admin, await startKubelet(guard, plane));
 
 const env = {
-  LATCHKEY_CREDENTIALS_PER_USER: '10000',
+  LATCHKEY_MAX_OBJECTS_PER_OWNER: '0',
   LATCHKEY_SHUTDOWN_DELAY: '2s',
   // On a busy machine a session of a second takes several.
   LATCHKEY_SHUTDOWN_GRACE: '10s',

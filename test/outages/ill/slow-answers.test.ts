@@ -7,6 +7,7 @@ import { type Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { leases } from '../../../src/api/resources.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
+import { concurrency } from '../../../src/operator/assembly/queues.ts';
 
 const plane = await sharedControlPlane();
 const gate = await WriteGate.start(plane);
@@ -19,8 +20,8 @@ const leaseMs = 7_500;
 
 /** As every operator has it that sets nothing; it is lost two thirds of it after the last renewal. */
 const defaultLoseMs = 10_000;
-/** Of the operators here. */
-const workers = 32;
+/** For one requester. */
+const workers = concurrency;
 
 const renewedAt = async (): Promise<number> => {
   const key = { namespace: systemNamespace, name: systemObjects.lease };
@@ -40,7 +41,7 @@ afterEach(async () => {
 });
 
 it('a leader goes on leading while all its work waits for answers of the API server', async () => {
-  const env = { LATCHKEY_LEASE_DURATION: `${leaseMs}ms`, LATCHKEY_CONCURRENCY: String(workers) };
+  const env = { LATCHKEY_LEASE_DURATION: `${leaseMs}ms` };
   operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('slow'), env });
   await untilLeading(operator);
   let waiting = 0;
@@ -68,8 +69,7 @@ it('a leader keeps the default lease while every answer takes 3 s, and while all
   annotate,
 }) => {
   gate.judge = () => 'pass';
-  const env = { LATCHKEY_CONCURRENCY: String(workers) };
-  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('late'), env });
+  operator = await RunningOperator.start(gate.access, world.guard, { name: world.name('late') });
   await untilLeading(operator);
   let mostAtOnce = 0;
   const delayAll = (delayMs: number) => {

@@ -9,7 +9,7 @@ interface QuotaOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Objects that one user may have made; absent: as many as they like. */
-  readonly limits: Readonly<Partial<Record<CredentialKind, number>>>;
+  readonly limits: Readonly<Partial<Record<CredentialKind, number | undefined>>>;
 }
 
 /** Room for what one request makes. Release it when the index has the object, or when it was not made. */
