@@ -5,7 +5,7 @@ import { type AccessQuestion, isSelfAllowed } from '../../platform/access-review
 import { RequestSlot, RequestSlots, UpstreamBusy } from '../turns/request-slots.ts';
 
 /** About who may enter a target, who may stay there, and whose tokens direct endpoints follow. */
-export const questionsAtOnce = { entering: 16, staying: 16, following: 4 };
+export const questionsAtOnce = { entering: 16, staying: 16, following: 16 };
 
 export interface QuestionsOptions {
   /** Asks the platform. Rejects with the client's errors. */

@@ -80,10 +80,10 @@ it('asks once for all tokens of a user, and once more for the same user with oth
   expect(rights.isAsking).toBe(false);
 });
 
-it('has four questions under way at most, whatever comes at once', async () => {
+it('has sixteen questions under way at most, whatever comes at once', async () => {
   const { permissions, rights, answerAll } = setUp({ allowed: [] });
   for (let user = 0; user < 1_000; user += 1) rights.find(`${user}`, identity(`user-${user}`));
-  expect(permissions.open).toHaveLength(4);
+  expect(permissions.open).toHaveLength(16);
   await answerAll();
   expect(permissions.asked).toBe(1_000);
   expect(rights.isAsking).toBe(false);
@@ -130,12 +130,12 @@ describe('a question that fails', () => {
   });
 
   it('does not keep the others waiting', async () => {
-    const { permissions, rights, clock, answerAll } = setUp({ allowed: ['user-9'] });
-    for (let user = 0; user < 10; user += 1) rights.find(`${user}`, identity(`user-${user}`));
+    const { permissions, rights, clock, answerAll } = setUp({ allowed: ['user-39'] });
+    for (let user = 0; user < 40; user += 1) rights.find(`${user}`, identity(`user-${user}`));
     for (const { answer } of permissions.open.splice(0)) answer(new Error('refused'));
     await clock.settle();
     await answerAll();
-    expect(rights.find('9', identity('user-9'))).toBe(true);
+    expect(rights.find('39', identity('user-39'))).toBe(true);
   });
 });
 

@@ -2,6 +2,7 @@ import type { Identity } from '../../../credentials/identity.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import type { AccessQuestion } from '../../../platform/access-review.ts';
 import type { EntryPermissions } from '../../gate/entry-permissions.ts';
+import { questionsAtOnce } from '../../gate/questions.ts';
 import { UpstreamBusy } from '../../turns/request-slots.ts';
 
 export interface UserRightsOptions {
@@ -30,8 +31,8 @@ interface UserRight {
   isFailing: boolean;
 }
 
-/** Questions at once; all gateways together ask the API server. */
-const maxAsking = 4;
+/** Questions at once, of one stream. Those of all streams of this gateway have the same number of slots, and none of a person's. */
+const maxAsking = questionsAtOnce.following;
 /** Before a question is asked again that failed, or that was answered with no, milliseconds. Of most users the answer stays no. */
 const askAgainMs = { failed: 5_000, no: 60_000 };
 
