@@ -76,7 +76,7 @@ const statuses: Readonly<Record<CredentialKind, (index: number) => object>> = {
   DirectClusterEndpointToken: (index) => ({
     ...issued(index),
     signingKeyID: sha256('signing key').slice(0, 43),
-    tokenID: { serial: 1, hash: sha256(`ID of token ${index}`) },
+    tokenID: { serial: 1, hash: sha256(`ID of token ${index}`).slice(0, 43) },
     audiences: ['https://latchkey.example.com/clusters'],
   }),
   VirtualClusterInstanceKubeConfig: (index) => ({

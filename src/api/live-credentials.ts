@@ -11,7 +11,7 @@ export interface LiveCredential {
   readonly scopes: readonly LiveScope[];
   /** Epoch milliseconds. */
   readonly end: number;
-  /** SHA-256, hexadecimal, of the `jti`. Absent for a token of an earlier release, whose `jti` can be guessed. */
+  /** SHA-256, base64url, of the `jti`. Absent for a token of an earlier release, whose `jti` can be guessed. */
   readonly tokenID?: string;
 }
 

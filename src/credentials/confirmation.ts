@@ -11,6 +11,7 @@ import type {
   Slots,
 } from './record.ts';
 import { shared } from './shared-values.ts';
+import { isTokenIDHash } from './tokens/claims.ts';
 
 /**
  * Reads the confirmation of `status` for a verifier. What cannot be read counts as never confirmed, or, where it is an end, as over. Never
@@ -104,7 +105,7 @@ function toPrevious(value: unknown): PreviousCredential | undefined {
 /** An operator of an earlier release issues another token, with another serial, and leaves the ID of the former one as it was. */
 function toTokenIDHash({ tokenID, serial }: JsonObject): string | undefined {
   const { serial: own, hash } = asObject(tokenID);
-  return asCount(own) !== undefined && own === serial ? asHash(hash) : undefined;
+  return isTokenIDHash(hash) && asCount(own) !== undefined && own === serial ? hash : undefined;
 }
 
 function asHash(value: unknown): string | undefined {

@@ -160,7 +160,7 @@ describe('toCredentialRecord', () => {
     expect(status.previous?.signingKeyID).toBe(expected);
   });
 
-  const tokenID = 'a'.repeat(64);
+  const tokenID = 'a'.repeat(43);
   it.each([
     ['this release', { serial: 4, tokenID: { serial: 4, hash: tokenID } }, tokenID],
     ['an earlier release over one of this', { serial: 5, tokenID: { serial: 4, hash: tokenID } }, undefined],

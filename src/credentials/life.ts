@@ -125,16 +125,15 @@ export function endOfIssued(record: LiveRecord): number | undefined {
   const { notAfter, issuedAt, confirmedTTL } = record.status;
   if (notAfter === undefined || issuedAt === undefined || confirmedTTL === undefined) return undefined;
   // Of a certificate without a wish only the signer knows the end.
-  if (record.kubeConfig?.clientCert && record.certificateTTL === 0) return notAfter;
+  if (record.kubeConfig?.clientCert && record.ttl === 0) return notAfter;
   return Math.min(notAfter, issuedAt + Math.min(wantedLife(record), longest(record)) * 1000);
 }
 
 /** Seconds. What is no life time lasts 0 seconds. */
 function wantedLife(record: LiveRecord): number {
-  const isKubeConfig = record.kind === 'VirtualClusterInstanceKubeConfig';
-  const ttl = isKubeConfig ? record.certificateTTL : record.ttl;
+  const { kind, ttl } = record;
   if (ttl === undefined) return tokenDefaultTTL;
-  if (ttl === 0) return isKubeConfig ? oneYear : tokenDefaultTTL;
+  if (ttl === 0) return kind === 'VirtualClusterInstanceKubeConfig' ? oneYear : tokenDefaultTTL;
   return Math.max(ttl, 0);
 }
 

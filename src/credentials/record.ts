@@ -20,7 +20,7 @@ export interface LiveConfirmation {
   readonly chain?: string;
   /** Signed tokens only: the `kid` in their header. */
   readonly signingKeyID?: string;
-  /** Tokens only: SHA-256, hexadecimal, of their `jti`. Absent: an earlier release issued it, with a `jti` that can be guessed. */
+  /** Tokens only: SHA-256, base64url, of their `jti`. Absent: an earlier release issued it, with a `jti` that can be guessed. */
   readonly tokenIDHash?: string;
   /**
    * Below a key: of its groups those that this credential may have, because its requester may. Without a key above, of a token or
@@ -147,11 +147,9 @@ export interface LiveRecord {
   /** Why this spec can never be used as it stands: an identity or a reference that is refused or cannot be read. */
   readonly problem?: Problem;
   readonly disabled: boolean;
-  /** Seconds; 0 or absent: the default of the kind. -1: what stands there is no life time, so the life is over. */
+  /** Of a kubeconfig `spec.certificateTTL`. Seconds; 0 or absent: the default of the kind. -1: what stands there is no life time, so the life is over. */
   readonly ttl?: number;
   readonly ttlAfterLastActivity: boolean;
-  /** Kubeconfigs only; seconds, as `ttl`. */
-  readonly certificateTTL?: number;
   /** Kubeconfigs only. */
   readonly kubeConfig?: KubeConfigSpec;
   /** As it stands in spec; `undefined`: no scope. */

@@ -5,15 +5,7 @@ import type { SitePolicy, SiteRule } from './site-policy.ts';
 /** The fields that a refusal depends on. */
 export type SiteJudged = Pick<
   LiveRecord,
-  | 'kind'
-  | 'type'
-  | 'ttl'
-  | 'certificateTTL'
-  | 'ttlAfterLastActivity'
-  | 'scope'
-  | 'rules'
-  | 'identity'
-  | 'requester'
+  'kind' | 'type' | 'ttl' | 'ttlAfterLastActivity' | 'scope' | 'rules' | 'identity' | 'requester'
 >;
 
 /** Parts that were allowed before: a rule that is younger than an object leaves it as it is. */
@@ -75,11 +67,11 @@ function maximumFor({ maxima }: SitePolicy, { kind, type = '' }: SiteJudged): Si
 }
 
 /** Seconds; `Infinity`: no end, or as long as the signer likes. */
-function lifeOf({ kind, ttl = 0, certificateTTL = tokenDefaultTTL }: SiteJudged): number {
+function lifeOf({ kind, ttl }: SiteJudged): number {
   const [asked, otherwise] = {
-    OwnedAccessKey: [ttl, Number.POSITIVE_INFINITY],
-    DirectClusterEndpointToken: [ttl, tokenDefaultTTL],
-    VirtualClusterInstanceKubeConfig: [certificateTTL, Number.POSITIVE_INFINITY],
+    OwnedAccessKey: [ttl ?? 0, Number.POSITIVE_INFINITY],
+    DirectClusterEndpointToken: [ttl ?? 0, tokenDefaultTTL],
+    VirtualClusterInstanceKubeConfig: [ttl ?? tokenDefaultTTL, Number.POSITIVE_INFINITY],
   }[kind] as [number, number];
   return asked > 0 ? asked : otherwise;
 }

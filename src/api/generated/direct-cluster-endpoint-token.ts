@@ -204,7 +204,7 @@ export interface DirectClusterEndpointTokenStatusTokenID {
    */
   serial: number;
   /**
-   * SHA-256, in hexadecimal, of the claim `jti`.
+   * SHA-256, in base64url, of the claim `jti`.
    */
   hash: string;
 }
@@ -247,7 +247,7 @@ export interface DirectClusterEndpointTokenStatusPreviousTokenID {
    */
   serial: number;
   /**
-   * SHA-256, in hexadecimal, of the claim `jti`.
+   * SHA-256, in base64url, of the claim `jti`.
    */
   hash: string;
 }

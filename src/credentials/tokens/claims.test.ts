@@ -48,7 +48,7 @@ describe('tokenClaims', () => {
     expect(tokenIDBytes).toBeGreaterThanOrEqual(16);
     expect(jti).toBe('uid-1.4.AAECAwQFBgcICQoLDA0ODw');
     const next = tokenClaims({ ...request, random: random.toReversed() });
-    expect(tokenIDHash(jti)).toMatch(/^[0-9a-f]{64}$/);
+    expect(tokenIDHash(jti)).toMatch(/^[\w-]{43}$/);
     expect(new Set([jti, 'uid-1.4', next.jti].map(tokenIDHash)).size).toBe(3);
   });
 

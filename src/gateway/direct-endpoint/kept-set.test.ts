@@ -24,7 +24,7 @@ function setOf(count: number): LiveSet {
     const hash = randomBytes(32).toString('hex');
     const scopes = [{ owner: 'OwnedAccessKey "ci"', scope: { clusters: [{ cluster: 'edge' }] } }];
     const names = { name: `token-${index}`, user: `user-${index}`, groups: ['dev'], scopes };
-    const [uid, tokenID] = [randomUUID(), randomBytes(32).toString('hex')];
+    const [uid, tokenID] = [randomUUID(), randomBytes(32).toString('base64url')];
     set.apply({ type: 'ADD', number: 3, object: { hash, uid, tokenID, end: now + index, ...names } });
   }
   set.apply({ type: 'SYNCED', number: 4, object: { positions } });

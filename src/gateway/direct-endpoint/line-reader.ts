@@ -6,6 +6,7 @@ import type {
   LiveObjects,
   Positions,
 } from '../../api/live-credentials.ts';
+import { isTokenIDHash } from '../../credentials/tokens/claims.ts';
 import { isNewerVersion } from '../../kube/object.ts';
 import { isObjectName } from '../../scope/request-path.ts';
 
@@ -88,7 +89,7 @@ export function readCredential(object: JsonObject): LiveCredential | undefined {
   const { hash, uid, name, user, groups, scopes, end, tokenID } = object;
   const isNamed = isHash(hash) && typeof uid === 'string' && /^[\w-]{1,64}$/.test(uid) && isObjectName(name);
   if (!isNamed || !asText(user) || asCount(end) === undefined) return undefined;
-  if (tokenID !== undefined && !isHash(tokenID)) return undefined;
+  if (tokenID !== undefined && !isTokenIDHash(tokenID)) return undefined;
   if (!Array.isArray(groups) || asTexts(groups).length !== groups.length) return undefined;
   // Without its scopes a token could do more than it should.
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return undefined;

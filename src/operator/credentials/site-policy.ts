@@ -71,8 +71,7 @@ export function withConfirmedLife<I extends SitePolicyInput, S extends Committed
   const problem = works ? sitePolicyProblem(input) : undefined;
   if (problem === undefined || ttl === undefined) return decide(input);
   const ttlAfterLastActivity = record.kind === 'OwnedAccessKey' && notAfter === undefined && ttl > 0;
-  const life = record.kind === 'VirtualClusterInstanceKubeConfig' ? { certificateTTL: ttl } : { ttl };
-  const step = decide({ ...input, record: { ...record, ...life, ttlAfterLastActivity } });
+  const step = decide({ ...input, record: { ...record, ttl, ttlAfterLastActivity } });
   if (step.desired === undefined) return step;
   const { reason, message } = problem;
   return { ...step, desired: { ...step.desired, stalled: { reason, message } } };

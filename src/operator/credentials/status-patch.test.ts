@@ -75,7 +75,7 @@ describe('statusPatch', () => {
   });
 
   it('writes the ID of a token with its serial, which a later token without an ID does not have', () => {
-    const [first, second] = ['d'.repeat(64), 'e'.repeat(64)];
+    const [first, second] = ['d'.repeat(43), 'e'.repeat(43)];
     const previous = {
       ...{ credentialHash: 'c'.repeat(64), serial: 2, expirationTimestamp: created + 40_000 },
       tokenIDHash: first,

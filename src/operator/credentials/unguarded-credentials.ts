@@ -40,8 +40,10 @@ const recordsOf = ({ requester, changedBy, isBeyondLimits, createdWith }: Creden
  * may disable it, and its owner may describe it and have it made again unasked.
  */
 function contentOf(record: CredentialRecord): string {
-  const { ttl, certificateTTL, ttlAfterLastActivity, renewBefore } = record;
-  const life = [ttl, certificateTTL, ttlAfterLastActivity, renewBefore];
+  const { kind, ttl, ttlAfterLastActivity, renewBefore } = record;
+  // A message of an earlier release has a hash of this form.
+  const ttls = kind === 'VirtualClusterInstanceKubeConfig' ? [undefined, ttl] : [ttl, undefined];
+  const life = [...ttls, ttlAfterLastActivity, renewBefore];
   return JSON.stringify([grantOf(record), recordsOf(record), life]);
 }
 

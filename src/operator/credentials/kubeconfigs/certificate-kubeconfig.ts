@@ -41,7 +41,7 @@ export async function makeWithCertificate(
     secret: instance.kubeConfig,
     requester: issue.identity.user,
     clusterRole: instance.clusterRole,
-    ...defined({ certificateTTL: record.certificateTTL }),
+    ...defined({ certificateTTL: record.ttl }),
     nameSerials: async (serials) => {
       record = await writer.nameSerials(record, serials);
     },

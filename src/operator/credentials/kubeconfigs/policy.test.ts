@@ -412,7 +412,7 @@ describe('the policy for a kubeconfig that was issued', () => {
     const lost = { ...short, holdsCredential: false };
     expect(issued(lost, { now: created + hour / 2 }).end).toBe(created + hour);
     expect(issued({ ...lost, rotate: 'now' }, { now: created + hour / 2 }).end).toBe(created + hour);
-    expect(issued({ ...short, certificateTTL: 7200 }, { now: created + second }).end).toBe(created + hour);
+    expect(issued({ ...short, ttl: 7200 }, { now: created + second }).end).toBe(created + hour);
   });
 
   it('has a new life after a rotation or another certificateTTL when it is below a key', () => {
@@ -427,11 +427,11 @@ describe('the policy for a kubeconfig that was issued', () => {
     );
     const end = (change: object, now: number) => issued({ ...short, ...change }, { keys, now }).end;
     expect(end({ rotate: 'now' }, created + hour / 2)).toBe(created + 24.5 * hour);
-    expect(end({ certificateTTL: 7200 }, created + second)).toBe(created + 2 * hour);
+    expect(end({ ttl: 7200 }, created + second)).toBe(created + 2 * hour);
   });
 
   it('does not forget how long its certificate really lives when a shorter certificateTTL ends it', () => {
-    const ended = settled({ ...certificate, certificateTTL: 600 }, { now: created + hour });
+    const ended = settled({ ...certificate, ttl: 600 }, { now: created + hour });
     expect(ended.desired.ready.reason).toBe('Expired');
     expect(ended.desired.confirmation).toMatchObject({
       notAfter: created + 24 * hour,
