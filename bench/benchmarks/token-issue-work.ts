@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sig
 import { apiVersion } from '../../src/api/names.ts';
 import { reasons } from '../../src/api/reasons.ts';
 import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
-import { tokenIDBytes, tokenIDHash } from '../../src/credentials/tokens/claims.ts';
+import { tokenIDBytes, tokenIDHash } from '../../src/credentials/token-id.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
 import type { IssueCredential } from '../../src/operator/credentials/issued/decision.ts';

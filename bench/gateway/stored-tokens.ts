@@ -3,7 +3,7 @@ import { formatInstant } from '../../src/api/instant.ts';
 import { annotations } from '../../src/api/names.ts';
 import { computeFingerprints } from '../../src/credentials/fingerprint.ts';
 import { credentialHash } from '../../src/credentials/keys/credential-hash.ts';
-import { tokenIDBytes, tokenIDHash } from '../../src/credentials/tokens/claims.ts';
+import { tokenIDBytes, tokenIDHash } from '../../src/credentials/token-id.ts';
 import { credentialObject } from '../world/credential-objects.ts';
 import { storedKey, usedKeys } from './stored-keys.ts';
 

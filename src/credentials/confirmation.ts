@@ -11,7 +11,7 @@ import type {
   Slots,
 } from './record.ts';
 import { shared } from './shared-values.ts';
-import { isTokenIDHash } from './tokens/claims.ts';
+import { isTokenIDHash } from './token-id.ts';
 
 /**
  * Reads the confirmation of `status` for a verifier. What cannot be read counts as never confirmed, or, where it is an end, as over. Never

@@ -10,7 +10,7 @@ import { toCredentialRecord } from '../../../src/credentials/credential-record.t
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import type { CredentialKind, CredentialRecord } from '../../../src/credentials/record.ts';
 import { noSitePolicy } from '../../../src/credentials/site-policy.ts';
-import { tokenIDBytes, tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
+import { tokenIDBytes, tokenIDHash } from '../../../src/credentials/token-id.ts';
 import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey, type SigningKey } from '../../../src/credentials/tokens/signing-key.ts';
 import { decideKey } from '../../../src/operator/credentials/access-keys/policy.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type TokenRequest, tokenClaims, tokenIDBytes, tokenIDHash } from './claims.ts';
+import { tokenIDBytes, tokenIDHash } from '../token-id.ts';
+import { type TokenRequest, tokenClaims } from './claims.ts';
 
 const request: TokenRequest = {
   issuer: 'https://platform.example.com',

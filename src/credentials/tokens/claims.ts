@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { defined } from '../../api/json.ts';
 import { group } from '../../api/names.ts';
 import type { Identity } from '../identity.ts';
@@ -50,15 +49,6 @@ export interface TokenClaims {
   readonly jti: string;
   readonly [group]: PlatformClaim;
 }
-
-/** Of random bytes in a `jti`. */
-export const tokenIDBytes = 16;
-
-/** SHA-256, base64url, of a `jti`. To know a token by it takes no more, and from it no one can make a token of the same `jti`. */
-export const tokenIDHash = (jti: string): string => hash('sha256', jti, 'base64url');
-
-export const isTokenIDHash = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\w-]{43}$/.test(value);
 
 /**
  * The claims of one token. `jti` is `<uid>.<serial>`, with a random part behind another dot; times are rounded down, so that a token

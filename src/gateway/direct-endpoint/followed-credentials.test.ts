@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { LiveCredential, Positions } from '../../api/live-credentials.ts';
-import { tokenIDHash } from '../../credentials/tokens/claims.ts';
+import { tokenIDHash } from '../../credentials/token-id.ts';
 import { FollowedCredentials } from './followed-credentials.ts';
 import { BadStream } from './line-reader.ts';
 import { LiveSet } from './live-set.ts';

@@ -1,6 +1,6 @@
 import { beatMs, type LiveCredential, type LiveSpace, type Positions } from '../../api/live-credentials.ts';
 import type { Identity } from '../../credentials/identity.ts';
-import { tokenIDHash } from '../../credentials/tokens/claims.ts';
+import { tokenIDHash } from '../../credentials/token-id.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { newerVersion } from '../../kube/object.ts';
 import { steadyTime } from '../index/credential-index.ts';

@@ -6,7 +6,7 @@ import type {
   LiveObjects,
   Positions,
 } from '../../api/live-credentials.ts';
-import { isTokenIDHash } from '../../credentials/tokens/claims.ts';
+import { isTokenIDHash } from '../../credentials/token-id.ts';
 import { isNewerVersion } from '../../kube/object.ts';
 import { isObjectName } from '../../scope/request-path.ts';
 

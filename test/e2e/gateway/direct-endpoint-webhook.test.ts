@@ -9,7 +9,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { apiVersion, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
-import { tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
+import { tokenIDHash } from '../../../src/credentials/token-id.ts';
 import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
 import type { IssuedToken } from './direct-world.ts';
 import { webhookWorld } from './webhook-world.ts';

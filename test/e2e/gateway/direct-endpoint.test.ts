@@ -4,7 +4,7 @@ import { bindRole } from '../../../lab/operator/rights.ts';
 import { leastMs, until } from '../../../lab/operator/until.ts';
 import { apiVersion } from '../../../src/api/names.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
-import { tokenIDHash } from '../../../src/credentials/tokens/claims.ts';
+import { tokenIDHash } from '../../../src/credentials/token-id.ts';
 import { directWorld } from './direct-world.ts';
 import { liveStream, streamPath } from './live-stream.ts';
 

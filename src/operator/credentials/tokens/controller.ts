@@ -1,6 +1,6 @@
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
-import { tokenIDBytes, tokenIDHash } from '../../../credentials/tokens/claims.ts';
+import { tokenIDBytes, tokenIDHash } from '../../../credentials/token-id.ts';
 import { hasCriticalScopes, signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
