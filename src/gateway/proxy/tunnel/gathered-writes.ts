@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 
-/** More than TLS hands over at once behind {@link maxWaiting}: the rest would be a small write of its own. */
-const chunkBytes = 131_072;
+/** Room for {@link maxWaiting} and what TLS hands over at once: the rest would be a small write of its own. */
+const chunkBytes = 65_536;
 /** Kept for the next tunnel that writes; what comes back beyond them is left to the garbage collector. */
 const maxFree = 16;
 const free: Buffer[] = [];
-/** Behind what is being written, bytes. */
-const maxWaiting = 65_536;
+/** Behind what is being written, bytes. A reader who stands still holds two chunks at most. */
+const maxWaiting = 49_152;
 
 interface Chunk {
   readonly memory: Buffer;
