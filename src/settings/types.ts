@@ -1,4 +1,5 @@
 import { parseCidr } from '../cidr.ts';
+import type { ListenAddress } from '../listening.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 
 export interface Setting<Value> {
@@ -31,12 +32,6 @@ export interface SettingType<Value> {
 }
 
 export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
-
-/** Where a server listens. Without `host`: on every interface. Port 0: any free port. */
-export interface ListenAddress {
-  readonly host?: string;
-  readonly port: number;
-}
 
 /** An https address in exactly the form that a URL parser gives back, because issuers are compared byte by byte. */
 export const httpsURL: SettingType<string> = {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../api/canonical-json.ts';
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { formatInstant } from '../../api/instant.ts';
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
 import { annotations, labels, purposes } from '../../api/names.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
@@ -151,14 +152,13 @@ function healthOf(record: ProfiledRecord, before: ProfileRecord['health'], now: 
   const ready = findCondition(record.conditions, conditionTypes.ready);
   const isReached = ready?.status === 'True' && record.kubeConfig !== undefined;
   const status = isReached ? 'True' : 'Unknown';
-  const since = `${new Date(now).toISOString().slice(0, 19)}Z`;
   return {
     ...{ type: healthy, status },
     reason: isReached ? 'Reachable' : (ready?.reason ?? 'NotChecked'),
     message: isReached
       ? 'Latchkey reaches the API server.'
       : 'Latchkey does not know. The condition Ready of the target says more.',
-    lastTransitionTime: before?.status === status ? before.since : since,
+    lastTransitionTime: before?.status === status ? before.since : formatInstant(now),
   };
 }
 
