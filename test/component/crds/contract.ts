@@ -191,6 +191,7 @@ export const additions: Readonly<Record<string, readonly string[]>> = {
     'status.scope',
     'status.conditions',
     'status.observedGeneration',
+    'status.tokenID',
     ...ofIssued,
   ],
   VirtualClusterInstanceKubeConfig: [
