@@ -33,7 +33,7 @@ const measures = [
 
 /** A user and a key may have no more than so many; see the limits of the gateway. */
 const idle = { owners: 4, keys: 5, ofKey: 100 } as const;
-const ofOneKey = 500;
+const ofOneKey = 480;
 const get = {
   path: `/api/v1/namespaces/${namespaces.small}/configmaps/${smallObject}`,
   connections: 4,
