@@ -8,7 +8,7 @@ import { apiVersion } from '../../src/api/names.ts';
 import { clusters, directClusterEndpointTokens, ownedAccessKeys } from '../../src/api/resources.ts';
 import { liveCredentials } from '../../src/scope/gate/agents.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
-import { type Endpoint, startGateway } from '../gateway/endpoints.ts';
+import { type Endpoint, readyTimeoutMs, startGateway } from '../gateway/endpoints.ts';
 import { storeAll } from '../gateway/etcd.ts';
 import { type GatewayPlatform, storeAndWait, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { Generator } from '../gateway/load.ts';
@@ -111,7 +111,10 @@ async function measure(
     const begun = performance.now();
     const running = await installed.start(platform.guard, {
       ...{ name: cluster, cluster, key: secretOf(placeOf(index)), platform: gateway.gateway },
-      env: { NODE_ENV: 'production', LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS: '0' },
+      ...{
+        env: { NODE_ENV: 'production', LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS: '0' },
+        readyTimeoutMs,
+      },
     });
     const headers = (number: number) => ({ Authorization: `Bearer ${tokenOf(number)}` });
     const url = `${running.url}/kubernetes/cluster`;

@@ -26,7 +26,8 @@ export interface Endpoint {
 }
 
 const platformPath = '/kubernetes/management';
-const readyMs = 120_000;
+/** With 100,000 credentials, on a machine that does something else meanwhile: a gateway alone takes half a minute there. */
+export const readyTimeoutMs = 300_000;
 
 export const withKey = (key: number) => ({ Authorization: `Bearer ${secretOf(key)}` });
 
@@ -67,7 +68,7 @@ export async function startGateway(
           NODE_OPTIONS: `${shippedNodeOptions('gateway')} --cpu-prof --cpu-prof-dir=${path.resolve(profile)}`,
         };
   const env = { NODE_ENV: 'production', ...profiling, ...options.env };
-  const gateway = await RunningGateway.start(plane, guard, { ...options, env });
+  const gateway = await RunningGateway.start(plane, guard, { readyTimeoutMs, ...options, env });
   const url = gateway.url + platformPath;
   return { name: 'Latchkey', url, pid: gateway.process.pid, headers: withKey, gateway };
 }
@@ -123,7 +124,7 @@ export async function startServer(
     return statusCode < 300;
   };
   try {
-    await until(url, answers, { timeoutMs: readyMs, everyMs: 20 });
+    await until(url, answers, { timeoutMs: readyTimeoutMs, everyMs: 20 });
   } finally {
     await dispatcher.close();
   }

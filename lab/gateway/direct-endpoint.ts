@@ -21,6 +21,8 @@ export interface EndpointOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: one of an authority that all processes of the endpoint share. */
   readonly certificate?: ServedCertificate;
+  /** As for a gateway. */
+  readonly readyTimeoutMs?: number;
 }
 
 /** The direct endpoint as its manifests install it in a cluster. */
@@ -38,7 +40,8 @@ export async function installDirectEndpoint(plane: ControlPlaneAccess): Promise<
   const authority = createAuthority('endpoint-ca');
   const own = { ...createServer(authority, ['localhost']), ca: authority.certificate };
   return {
-    start: async (guard, { name, cluster, key, platform, env = {}, certificate = own }) => {
+    start: async (guard, options) => {
+      const { name, cluster, key, platform, env = {}, certificate = own, readyTimeoutMs } = options;
       const folder = path.join(guard.folder, `agent-${name}`);
       await mkdir(folder, { recursive: true });
       await writeFile(path.join(folder, 'key'), key, { mode: 0o600 });
@@ -52,6 +55,7 @@ export async function installDirectEndpoint(plane: ControlPlaneAccess): Promise<
       const command = 'direct-endpoint';
       return await RunningGateway.start(plane, guard, {
         ...{ name, command, env: settings, kubeconfig, certificate },
+        ...(readyTimeoutMs !== undefined && { readyTimeoutMs }),
       });
     },
   };

@@ -21,6 +21,8 @@ export interface GatewayOptions {
   readonly kubeconfig?: string;
   /** Default: one for 127.0.0.1 and localhost, of an authority of its own. */
   readonly certificate?: ServedCertificate;
+  /** Default: 60 000. With 100,000 credentials it takes longer on a busy machine. */
+  readonly readyTimeoutMs?: number;
 }
 
 /** PEM. */
@@ -77,7 +79,7 @@ export class RunningGateway {
       },
     });
     const gateway = new RunningGateway({ process, folder: guard.folder, ca });
-    await Promise.race([gateway.#death(), gateway.#untilReady()]);
+    await Promise.race([gateway.#death(), gateway.#untilReady(name, options.readyTimeoutMs)]);
     return gateway;
   }
 
@@ -172,10 +174,16 @@ export class RunningGateway {
     throw new Error(`the gateway ended: ${(await this.log()).slice(-2_000)}`);
   }
 
-  async #untilReady(): Promise<void> {
+  async #untilReady(name: string, timeoutMs = startLimit.timeoutMs): Promise<void> {
+    let last: string | undefined;
+    const ready = async () => {
+      const { status, text } = await this.health('/readyz');
+      last = text;
+      return status === 200;
+    };
+    // It listens for requests only once the API server knows its kinds.
+    await until(`${name} is ready`, ready, { timeoutMs, seen: () => last });
     this.#port = await this.listeningPort('requests');
-    const ready = async () => (await this.health('/readyz')).status === 200;
-    await until('the gateway is ready', ready, startLimit);
   }
 }
 

@@ -156,6 +156,17 @@ it('keeps little of 100,000 tokens for a reader who takes none yet, and says how
   expect(seen.turns).toBeGreaterThanOrEqual(count / 50);
 });
 
+it('beats while it checks thousands of tokens of which none is good here: without a word its reader would leave', async () => {
+  const { seen, clock, read, has } = await open({ rejected: ['alice'], count: 20_000 });
+  read();
+  // Fifty tokens take so long here.
+  seen.onTurn = () => clock.advance(beatMs / 10);
+  await waitFor('all of them', () => has('SYNCED'), 30_000);
+  const beforeAll = seen.lines.findIndex(({ type }) => type === 'SYNCED');
+  const beats = seen.lines.slice(0, beforeAll).filter(({ type }) => type === 'BEAT');
+  expect(beats.length).toBeGreaterThan(10);
+});
+
 it('says nothing of tokens whose users may not enter', async () => {
   const { seen, tokens, read, proof } = await open({ rejected: ['mallory'] });
   read();

@@ -110,11 +110,11 @@ export class CredentialStream {
       const positions = this.#provenAfterThisTurn();
       await this.#sendSpaces();
       await this.#sendChanged();
-      await this.#writer.flush();
       await this.#recheckSome();
       await this.#sendProof(positions);
+      if (this.#changed.size > 0 || this.#rechecked !== undefined) continue;
       await this.#writer.flush();
-      if (this.#changed.size === 0 && this.#rechecked === undefined) await this.#next.promise;
+      await this.#next.promise;
     }
     if (this.#isClusterGone) await this.#dropAll();
   }
@@ -225,6 +225,8 @@ export class CredentialStream {
     this.#isBeatDue = false;
     this.#beatAt = clock.monotonic() + beatMs;
     await this.#writer.write('BEAT', { time: clock.now(), positions });
+    // Also while 100,000 tokens are checked: without a word the reader would leave.
+    await this.#writer.flush();
   }
 
   #tick(): void {

@@ -15,6 +15,7 @@ class Permissions {
   readonly allowed = new Set<string>();
   /** When users were last asked about, where no newer answer came. */
   readonly old = new Map<string, number>();
+  readonly answered = new Set<string>();
   readonly open: { readonly user: string; readonly answer: (problem?: Error) => void }[] = [];
   /** In the order in which their last answers were read. */
   readonly looked: string[] = [];
@@ -31,6 +32,7 @@ class Permissions {
     const answer = (problem?: Error) => {
       if (problem !== undefined) return reject(problem);
       this.old.delete(user);
+      this.answered.add(user);
       resolve(this.allowed.has(user));
     };
     this.open.push({ user, answer });
@@ -39,6 +41,7 @@ class Permissions {
 
   lastAnswer({ user }: Identity) {
     this.looked.push(user);
+    if (!this.answered.has(user)) return undefined;
     return { allowed: this.allowed.has(user), asked: this.old.get(user) ?? this.#clock.monotonic() };
   }
 }
@@ -78,6 +81,53 @@ it('asks once for all tokens of a user, and once more for the same user with oth
   expect(changed.toSorted()).toEqual(['1', '2', '3', '4']);
   expect(rights.find('1', identity('alice'))).toBe(true);
   expect(rights.isAsking).toBe(false);
+});
+
+describe('the answer that another stream has got', () => {
+  /** The first stream has asked about the users; what follows is seen by another. */
+  const setUpSecond = async (allowed: readonly string[] = ['alice']) => {
+    const { permissions, clock, rights: first, answerAll } = setUp({ allowed: [...allowed] });
+    for (const user of ['alice', 'mallory']) first.find(user, identity(user));
+    await answerAll();
+    const changed: string[] = [];
+    const rights = new UserRights({
+      ...{ permissions, clock, entry, onSilence: () => {} },
+      onChange: (hash) => changed.push(hash),
+    });
+    return { permissions, clock, rights, changed, answerAll };
+  };
+
+  it('counts at once if it was a yes, and no question is asked', async () => {
+    const { permissions, rights } = await setUpSecond();
+    expect(rights.find('1', identity('alice'))).toBe(true);
+    expect(rights.isAsking).toBe(false);
+    expect(permissions.open).toEqual([]);
+  });
+
+  it('does not count for the same user with other groups, nor if it was a no', async () => {
+    const { permissions, rights } = await setUpSecond();
+    permissions.answered.delete('alice');
+    expect(rights.find('1', identity('alice', ['admins']))).toBeUndefined();
+    expect(rights.find('2', identity('mallory'))).toBeUndefined();
+    expect(permissions.open.map(({ user }) => user)).toEqual(['alice', 'mallory']);
+  });
+
+  it('does not count any more when it is older than those on which a stream under way rests', async () => {
+    const { permissions, clock, rights } = await setUpSecond();
+    permissions.old.set('alice', clock.monotonic());
+    clock.advance(maxStayMs / 2);
+    expect(rights.find('1', identity('alice'))).toBeUndefined();
+    expect(permissions.open.map(({ user }) => user)).toEqual(['alice']);
+  });
+
+  it('ends with the next one: the right may have been lost since', async () => {
+    const { permissions, rights, changed } = await setUpSecond();
+    expect(rights.find('1', identity('alice'))).toBe(true);
+    permissions.allowed.delete('alice');
+    rights.check();
+    expect(changed).toEqual(['1']);
+    expect(rights.find('1', identity('alice'))).toBe(false);
+  });
 });
 
 it('has sixteen questions under way at most, whatever comes at once', async () => {
@@ -146,6 +196,7 @@ describe('a user without tokens', () => {
     await answerAll();
     rights.forget('1');
     await pass(0);
+    permissions.answered.clear();
     expect(rights.find('2', identity('alice'))).toBeUndefined();
     expect(permissions.asked).toBe(2);
   });

@@ -146,15 +146,30 @@ export class UserRights {
   }
 
   #create(key: string, identity: Identity): UserRight {
-    const state = 'asking';
+    const given = this.#currentYes(identity);
     const right: UserRight = {
-      ...{ key, identity, hashes: new Set(), state, isQueued: false },
-      ...{ answered: 0, confirmed: 0, isFailing: false },
+      ...{ key, identity, hashes: new Set(), state: given === undefined ? 'asking' : 'yes', isQueued: false },
+      ...{ answered: 0, confirmed: given ?? 0, isFailing: false },
     };
     this.#rights.set(key, right);
+    if (given !== undefined) {
+      this.#lastAnswered = Math.max(this.#lastAnswered, given);
+      return right;
+    }
     this.#unknown += 1;
     this.#enqueue(right);
     return right;
+  }
+
+  /**
+   * When a yes was asked for on which other streams of this gateway rest now, or rested until a moment ago: with thousands of users
+   * an endpoint that starts again would wait seconds for the same answers. Older ones than those of a stream under way do not count.
+   */
+  #currentYes(identity: Identity): number | undefined {
+    const { permissions, clock, entry } = this.#options;
+    const answer = permissions.lastAnswer(identity, entry);
+    if (answer?.allowed !== true) return undefined;
+    return clock.monotonic() - answer.asked < permissions.maxStayMs / 2 ? answer.asked : undefined;
   }
 
   #enqueue(right: UserRight, queue = this.#queue): void {
