@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
+import { installDirectEndpoint } from '../../../lab/gateway/direct-endpoint.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { startInstalled } from '../../../lab/operator/installed-plane.ts';
@@ -154,6 +155,46 @@ describe('fleet tools find', () => {
   });
 });
 
+describe('the direct endpoint of a cluster', () => {
+  const directOf = (one: Stored) => providersOf(one).find(({ name }) => name === 'latchkey-direct');
+
+  it('is a way in past the gateway, with a token that client-go gets for it, and for no other place', async () => {
+    const endpoint = await startEndpoint();
+    const consumer = await Consumer.make();
+    const profile = await profileOf('cluster.edge', (one) => directOf(one) !== undefined);
+    const provider = directOf(profile) as Provider;
+    expect(provider.cluster.server).toBe(`https://127.0.0.1:${endpoint.port}/kubernetes/cluster/edge`);
+    expect(await consumer.ask(provider)).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('kube-system') },
+    });
+    const evil = await EvilServer.start();
+    const server = provider.cluster.server.replace(endpoint.url, evil.url);
+    const place = {
+      ...provider.cluster,
+      ...{ server, 'certificate-authority-data': Buffer.from(evil.ca).toString('base64') },
+    };
+    expect(await consumer.ask({ ...provider, cluster: place })).toMatchObject({ code: 1, stdout: '' });
+    expect(evil.seen.filter((one) => one !== undefined)).toEqual([]);
+  });
+
+  /** As its page installs it, with an agent of its own. */
+  async function startEndpoint(): Promise<RunningGateway> {
+    const user = world.name('agent');
+    const resources = ['clusters/livecredentials'];
+    await giveRight(admin, user, { apiGroups: [group], resources, verbs: ['get'], resourceNames: ['edge'] });
+    const scope = { roles: [{ role: 'agent' }], clusters: [{ cluster: 'edge' }] };
+    const key = keyIn(await admin.untilReady(await admin.createKey({ user, scope })));
+    const installed = await installDirectEndpoint(inside.plane);
+    const endpoint = await installed.start(guard, {
+      ...{ name: world.name('endpoint'), cluster: 'edge', key, platform: gateway },
+    });
+    afterAll(async () => void (await endpoint.end()));
+    const caData = Buffer.from(endpoint.ca).toString('base64');
+    await admin.patch(cluster, { spec: { directEndpoint: { host: `127.0.0.1:${endpoint.port}`, caData } } });
+    return endpoint;
+  }
+});
+
 describe('a ClusterProfile of a target', () => {
   it('is repaired when somebody changes it', async () => {
     const before = await profileOf('cluster.edge');
@@ -214,6 +255,8 @@ describe('a ClusterProfile of a target', () => {
   });
 });
 
+const keyIn = (object: unknown): string => String((object as { spec: { key?: unknown } }).spec.key);
+
 /** A fleet tool: it has a key, and turns what a profile says into a client of client-go, which kubectl is. */
 class Consumer {
   readonly #keyFile: string;
@@ -231,8 +274,7 @@ class Consumer {
       resources: ['namespaces'],
       verbs: ['get', 'list'],
     });
-    const object = await admin.untilReady(await admin.createKey({ user }));
-    const key = String((object as { spec: { key?: unknown } }).spec.key);
+    const key = keyIn(await admin.untilReady(await admin.createKey({ user })));
     for (const one of [
       'cluster/edge',
       `project/${target.slice('virtualcluster/'.length).replace('/', '/virtualcluster/')}`,
