@@ -45,9 +45,9 @@ const withControlPlane = (
   },
 });
 
-/** Files at a time on two cores. With more of them, time limits of leases and probes are missed. */
-const safeWorkers = 2;
-/** One of them takes half a core, for it waits the rest of its time. */
+/** Files with time limits of their own at a time on two cores. With more of them, those of leases and probes are missed. */
+const timedWorkers = 2;
+/** A file takes half a core or a whole one, for it waits the rest of its time. */
 const waitingWorkers = 3;
 const timedFiles = Object.keys(timed);
 
@@ -75,7 +75,7 @@ export default defineConfig({
     projects: [
       unit,
       withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts'], {
-        maxWorkers: safeWorkers,
+        maxWorkers: waitingWorkers,
         groupOrder: 1,
       }),
       withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts'], {
@@ -83,7 +83,7 @@ export default defineConfig({
         groupOrder: 2,
         exclude: timedFiles,
       }),
-      withControlPlane('timed', timedFiles, { maxWorkers: safeWorkers, groupOrder: 3 }),
+      withControlPlane('timed', timedFiles, { maxWorkers: timedWorkers, groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
       withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.
