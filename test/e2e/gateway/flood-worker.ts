@@ -1,4 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { once } from 'node:events';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Agent, type Dispatcher, request } from 'undici';
 
 export interface Flood {
@@ -17,10 +18,9 @@ const { url, ca, key, method, type, body, atOnce } = workerData as Flood;
 const dispatcher = new Agent({ connect: { ca }, connections: atOnce });
 const headers = { authorization: `Bearer ${key}`, 'content-type': type };
 const seen = new Map<number, number>();
+const ended = once(parentPort as MessagePort, 'message');
+const first = Promise.withResolvers<void>();
 let isOver = false;
-parentPort?.once('message', () => {
-  isOver = true;
-});
 
 async function send(): Promise<void> {
   while (!isOver) {
@@ -29,9 +29,14 @@ async function send(): Promise<void> {
     await answer?.body.dump().catch(() => undefined);
     const status = answer?.statusCode ?? 0;
     seen.set(status, (seen.get(status) ?? 0) + 1);
+    first.resolve();
   }
 }
 
-await Promise.all(Array.from({ length: atOnce }, send));
-await dispatcher.destroy();
+const all = Promise.all(Array.from({ length: atOnce }, send));
+await Promise.all([ended, first.promise]);
+isOver = true;
 parentPort?.postMessage(seen);
+// The requests under way have shown what they had to.
+await dispatcher.destroy();
+await all;

@@ -59,7 +59,7 @@ it.concurrent.each<[string, object, (holder: Holder) => Promise<unknown>]>([
     {},
     async ({ object }) => await admin.patch(object, { spec: { key: generateAccessKey(randomBytes(32)) } }),
   ],
-  ['ends by the clock', { ttl: 20 }, async () => undefined],
+  ['ends by the clock', { ttl: 10 }, async () => undefined],
 ])(
   'when a key %s, its watches are cut and it opens nothing more, also under load',
   async (_, spec, change) => {
@@ -89,7 +89,7 @@ it.concurrent.each<[string, (parent: Holder) => Promise<unknown>]>([
 });
 
 it.concurrent('a key that has ended is called expired, also once the operator has disabled it, and so is a token below it', async () => {
-  const { object, key } = await world.holder({ user: alice, ttl: 15 });
+  const { object, key } = await world.holder({ user: alice, ttl: 8 });
   const below = await admin.untilReady(await admin.createToken({ accessKey: object.metadata.name }));
   const marked = await admin.untilRefused(object, reasons.expired);
   expect(marked.spec.disabled).toBe(true);

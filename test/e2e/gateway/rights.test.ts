@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { accountKubeconfig } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusterRoleBindings, clusterRoles } from '../../../src/api/resources.ts';
-import { clientWith } from './api-client.ts';
+import { type ApiClient, clientWith } from './api-client.ts';
 import { accountWith, shippedRights } from './stand-in.ts';
 
 const world = await operatorWorld({ operator: false });
@@ -166,13 +167,21 @@ describe.each([
     expect(rights.map(({ label }) => label).toSorted()).toEqual(Object.keys(shown).toSorted());
   });
 
+  let stripped: ReadonlyMap<string, ApiClient>;
+  let whole: ApiClient;
+  beforeAll(async () => {
+    const accounts = await concurrently(Object.keys(shown), async (right) => {
+      const rest = rights.filter(({ label }) => label !== right);
+      return [right, await accountWith(world, rest)] as const;
+    });
+    stripped = new Map(accounts);
+    // In this order: when the rights of this one count, those of the others do, too.
+    whole = await accountWith(world, rights);
+  });
+
   it.concurrent.each(Object.entries(shown))('%s is there and needed', async (right, request) => {
-    const rest = rights.filter(({ label }) => label !== right);
-    // In this order: when the rights of the second count, those of the first do, too.
-    const stripped = await accountWith(world, rest);
-    const whole = await accountWith(world, rights);
     await until('the rights count', async () => (await whole.status(request)) !== 403);
-    expect(await stripped.status(request)).toBe(403);
+    expect(await stripped.get(right)?.status(request)).toBe(403);
   });
 });
 
