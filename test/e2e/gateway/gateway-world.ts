@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll } from 'vitest';
 import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
+import { Guard } from '../../../lab/controlplane/guard.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { operatorWorld, type World } from '../../../lab/operator/world.ts';
@@ -15,6 +16,24 @@ export interface GatewayWorld extends World {
 
 type Env = Readonly<Record<string, string>>;
 
+async function ownGateway(world: World, env: Env): Promise<RunningGateway> {
+  const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
+  afterAll(async () => void (await gateway.end()));
+  return gateway;
+}
+
+let kept: RunningGateway | undefined;
+let guardOfKept: Promise<Guard> | undefined;
+
+/** The gateway without settings of its own works from file to file. It ends with the worker, or when a file ends it. */
+async function keptGateway({ plane, name }: World): Promise<RunningGateway> {
+  if (kept === undefined || kept.exited) {
+    guardOfKept ??= Guard.start('kept-gateway');
+    kept = await RunningGateway.start(plane, await guardOfKept, { name: name('gateway') });
+  }
+  return kept;
+}
+
 /**
  * A control plane with the operator and the gateway at work. Call it at the top of a file. The settings of the operator
  * are those of most files, so that it works on from one to the next.
@@ -25,8 +44,8 @@ export async function gatewayWorld(
   plane?: ControlPlaneAccess,
 ): Promise<GatewayWorld> {
   const world = await operatorWorld({ env: operatorEnv, ...(plane && { plane }) });
-  const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
-  afterAll(async () => void (await gateway.end()));
+  const isUsual = Object.keys(env).length === 0 && operatorEnv === targetSettings && plane === undefined;
+  const gateway = await (isUsual ? keptGateway(world) : ownGateway(world, env));
   const holder = async (spec: object) => {
     const key = generateAccessKey(randomBytes(32));
     const object = await world.admin.untilReady(await world.admin.createKey({ ...spec, key }));

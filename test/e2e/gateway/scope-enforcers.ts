@@ -81,7 +81,7 @@ class Enforced {
   readonly #asking: WebhookWorld;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly credentials = new Map<string, Credentials>();
-  /** What the groups are about whose scope the kinds refuse. */
+  /** The titles of the groups whose scope the kinds refuse. */
   readonly notMade: string[] = [];
 
   constructor(asking: WebhookWorld) {
