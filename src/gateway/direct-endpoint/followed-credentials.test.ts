@@ -121,10 +121,10 @@ describe('a stream', () => {
 
 describe('a token that an API server asks about', () => {
   const jti = 'uid-a.1.AAECAwQFBgcICQoLDA0ODw';
-  const setUpToken = (more: Partial<LiveCredential>) => {
+  const setUpToken = (more: object) => {
     const world = setUp();
     world.begin();
-    world.send('ADD', world.credential(a, more));
+    world.send('ADD', { ...world.credential(a), ...more });
     world.send('SYNCED', { positions: at(5) });
     return world;
   };
@@ -136,6 +136,12 @@ describe('a token that an API server asks about', () => {
       expect(followed.findToken(guessed)).toBeUndefined();
     send('DROP', { hash: a });
     expect(followed.findToken(jti)).toBeUndefined();
+  });
+
+  it('is followed, but known by no jti, where a gateway of an earlier release names it', () => {
+    const { followed } = setUpToken({ uid: undefined, jti: 'uid-a.1' });
+    expect(followed.find(a)?.record.uid).toBe('uid-a');
+    expect(followed.findToken('uid-a.1')).toBeUndefined();
   });
 
   it('is none where the platform names no hash, because then the jti can be guessed', () => {
@@ -191,6 +197,11 @@ describe('a bad stream', () => {
     ['has a group that is no text', [start, { ...add, object: { ...good, groups: [1] } }], /cannot be read/],
     ['has a short ID of a token', [start, { ...add, object: { ...good, tokenID: 'bb' } }], /cannot be read/],
     ['has a UID that is none', [start, { ...add, object: { ...good, uid: 'a/b' } }], /cannot be read/],
+    [
+      'has no UID, and a jti without a number',
+      [start, { ...add, object: { ...good, uid: undefined, jti: 'uid-b' } }],
+      /cannot be read/,
+    ],
     ['names no user', [start, { ...add, object: { ...good, user: '' } }], /cannot be read/],
     ['names no end', [start, { ...add, object: { ...good, end: -1 } }], /cannot be read/],
     [

@@ -72,6 +72,15 @@ describe('the set for a restart', () => {
     expect(kept?.set.positions).toEqual(positions);
   });
 
+  it('reads what an earlier endpoint has kept, whose tokens have no ID that a webhook would take', async () => {
+    const uid = randomUUID();
+    const former = { uid: undefined, tokenID: undefined, jti: `${uid}.3` };
+    const kept = await parse(await altered({}, former));
+    const read = [...(kept?.set.credentials.values() ?? [])];
+    expect(read.map((known) => known.uid)).toEqual([uid]);
+    expect(read.map((known) => known.tokenID)).toEqual([undefined]);
+  });
+
   it('leaves out those that end first where not all have room, and says how many', async () => {
     const rendered = await keep(setOf(25_000));
     expect(rendered?.left).toBeGreaterThan(5_000);

@@ -86,8 +86,9 @@ export const isBehind = (positions: Positions, other: Positions): boolean =>
 
 /** Undefined for what names no user, or no end. */
 export function readCredential(object: JsonObject): LiveCredential | undefined {
-  const { hash, uid, name, user, groups, scopes, end, tokenID } = object;
-  const isNamed = isHash(hash) && typeof uid === 'string' && /^[\w-]{1,64}$/.test(uid) && isObjectName(name);
+  const { hash, name, user, groups, scopes, end, tokenID } = object;
+  const uid = uidOf(object);
+  const isNamed = isHash(hash) && uid !== undefined && isObjectName(name);
   if (!isNamed || !asText(user) || asCount(end) === undefined) return undefined;
   if (tokenID !== undefined && !isTokenIDHash(tokenID)) return undefined;
   if (!Array.isArray(groups) || asTexts(groups).length !== groups.length) return undefined;
@@ -96,6 +97,15 @@ export function readCredential(object: JsonObject): LiveCredential | undefined {
   const read = scopes.map(({ owner, scope }) => ({ owner, scope }));
   const found = { hash, uid, name, user: String(user), groups, scopes: read, end: Number(end) };
   return tokenID === undefined ? found : { ...found, tokenID };
+}
+
+/**
+ * Gateways of an earlier release, and sets that an earlier endpoint has kept, say `jti: <uid>.<serial>` instead. Endpoints come first in an
+ * upgrade, so without this one they would refuse every token until the platform follows.
+ */
+function uidOf({ uid, jti }: JsonObject): string | undefined {
+  const found = uid === undefined && typeof jti === 'string' ? /^(.*)\.\d{1,15}$/.exec(jti)?.[1] : uid;
+  return typeof found === 'string' && /^[\w-]{1,64}$/.test(found) ? found : undefined;
 }
 
 const isScope = (value: unknown): value is LiveCredential['scopes'][number] =>
