@@ -69,8 +69,12 @@ export function mayReachCluster(scope: RawScope | undefined, cluster: string): b
   return reach === 'all' || reach.has(cluster);
 }
 
-/** The cluster that a scope names, where it names no other and opens nothing that names none. */
+/**
+ * The cluster that a scope names, where it names no other and opens nothing that names none. With the role `platform-cli` there is none: the
+ * cluster that gets the token could ask the platform with it.
+ */
 export function onlyCluster(scope: RawScope | undefined): string | undefined {
+  if (scope !== undefined && hasPlatformCli(scope)) return undefined;
   const reach = clustersOf(scope);
   const [cluster, ...others] = reach === 'all' ? [] : reach;
   return others.length === 0 ? cluster : undefined;

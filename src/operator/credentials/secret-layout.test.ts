@@ -117,6 +117,9 @@ describe('the layout of a Secret', () => {
       ['several clusters', { scope: { clusters: [{ cluster: 'edge' }, { cluster: 'west' }] } }],
       ['all clusters', { scope: { clusters: [{ cluster: '*' }] } }],
       ['a project besides', { scope: { ...scope, projects: [{ project: 'red' }] } }],
+      ['the platform besides', { scope: { ...scope, roles: [{ role: 'platform-cli' }] } }],
+      ['the platform besides, as older clients say it', { scope: { ...scope, allowLoftCli: true } }],
+      ['the platform besides, in a field of its own', { scope, allowPlatformCli: true }],
       ['a name that is a path', { scope: { clusters: [{ cluster: '../edge' }] } }],
     ])('leads nowhere with %s, and says so', (_, spec) => {
       expect(find(spec)).toEqual({ problem: expect.stringContaining('names exactly one cluster') });

@@ -107,6 +107,11 @@ describe('a token that asks for a cluster of Argo CD', () => {
       { clusters: [{ cluster }], projects: [{ project: 'red' }] },
       'names exactly one cluster',
     ],
+    [
+      'opens the platform, which the cluster could then ask',
+      { clusters: [{ cluster }], roles: [{ role: 'platform-cli' }] },
+      'names exactly one cluster',
+    ],
     ['names one that is not there', { clusters: [{ cluster: 'gone' }] }, 'needs the Cluster "gone"'],
   ])('is not issued where its scope %s', async (_, scope, message) => {
     const { owner } = await tokenFor({ scope });
