@@ -189,5 +189,12 @@ function readProfile(invocation: Invocation, cluster: ExecCluster | undefined): 
       'the client passes no target on',
       'Set `provideClusterInfo: true` for this command, and use a ClusterProfile of Latchkey.',
     );
-  return { cluster, target: readTarget(name) };
+  const target = readTarget(name);
+  // The operator publishes no other. Through a changed profile a tool would write to the platform itself.
+  if (!/^(?:cluster|virtualcluster)\//.test(target.name))
+    throw usage(
+      `a ClusterProfile leads to no ${target.name}`,
+      'Use a ClusterProfile of Latchkey, and find out who has changed this one.',
+    );
+  return { cluster, target };
 }

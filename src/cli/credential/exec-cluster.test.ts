@@ -119,6 +119,11 @@ describe('a ClusterProfile that others changed', () => {
       'an authority that is not',
     ],
     [
+      'no authority, so that a client trusts all of its system',
+      { 'certificate-authority-data': '' },
+      'or none',
+    ],
+    [
       'the direct endpoint of somebody else',
       {
         server: 'https://evil.example.com/kubernetes/cluster/edge',
@@ -152,7 +157,30 @@ describe('a ClusterProfile that others changed', () => {
     );
   });
 
+  it.each([
+    ['a broken certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+    ['something else', '-----BEGIN X-----\nAAAA\n-----END X-----\n'],
+  ])('gets no key where both it and the file of this system hold %s besides', async (_, more) => {
+    const options = `--cluster-profile --certificate-authority ${person.write('ca.crt', authority + more)}`;
+    const foreign = profiled({ 'certificate-authority-data': encode(otherAuthority + more) });
+    expect(await credential(options, foreign)).toMatchObject(refusedWith('an authority that is not'));
+    const broken = profiled({ 'certificate-authority-data': encode(more) });
+    expect(await credential(options, broken)).toMatchObject(refusedWith('an authority that is not'));
+    expect(await credential(options, profiled())).toMatchObject({ code: 0 });
+  });
+
   it.each<[string, object]>([
+    [
+      'leads to the platform itself',
+      profiled({ server: `${baseURL}/kubernetes/management`, config: { target: 'platform' } }),
+    ],
+    [
+      'leads to a space, which has no ClusterProfile',
+      profiled({
+        server: `${baseURL}/kubernetes/project/red/space/app`,
+        config: { target: 'space/red/app' },
+      }),
+    ],
     ['passes no target on', profiled({ config: null })],
     ['passes a target on that is none', profiled({ config: { target: '../prod' } })],
     ['passes a target on that is no text', profiled({ config: { target: ['cluster/edge'] } })],

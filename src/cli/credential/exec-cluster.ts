@@ -63,31 +63,40 @@ export function assertLeadsTo(cluster: ExecCluster, target: Target, place: Trust
       `the ClusterProfile of ${target.name} sets ${detour}, by which another server could pose as ${wanted}`,
       'Latchkey writes no such field. Find out who has changed the ClusterProfile.',
     );
-  const known = fingerprintsOf(place.ca ?? '');
-  if (fingerprintsOf(cluster.ca ?? '').every((each) => known.includes(each))) return;
+  if (isKnown(cluster.ca ?? '', place.ca)) return;
   throw refusal(
-    `the ClusterProfile of ${target.name} names an authority that is not that of ${place.baseURL}`,
+    `the ClusterProfile of ${target.name} names an authority that is not that of ${place.baseURL}, or none`,
     'Give the authority of the gateway with `--certificate-authority`. It must hold every certificate of the ClusterProfile.',
   );
 }
 
-/** One that cannot be read is known to no one. */
-function fingerprintsOf(pem: string): readonly string[] {
-  if (pem.trim() === '') return [];
-  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  const rest = found.reduce((left, each) => left.replace(each, ''), pem);
-  // Text between them could be read as a certificate by another reader.
-  if (found.length === 0 || rest.includes('-----BEGIN')) return [unreadable];
-  return found.map((text) => {
-    try {
-      return new X509Certificate(text).fingerprint256;
-    } catch {
-      return unreadable;
-    }
-  });
+/** Whether the client trusts nothing but the certificates of the place. Without any it trusts everything that its system does. */
+function isKnown(pem: string, trusted: string | undefined): boolean {
+  if (pem.trim() === '') return trusted === undefined;
+  const { fingerprints, isWhole } = readCertificates(pem);
+  const { fingerprints: known } = readCertificates(trusted ?? '');
+  return isWhole && fingerprints.every((each) => known.includes(each));
 }
 
-const unreadable = 'unreadable';
+interface Certificates {
+  readonly fingerprints: readonly string[];
+  /** Whether there is nothing else, which another reader could take for a certificate. */
+  readonly isWhole: boolean;
+}
+
+function readCertificates(pem: string): Certificates {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const rest = found.reduce((left, each) => left.replace(each, ''), pem);
+  const fingerprints = found.flatMap((text) => {
+    try {
+      return [new X509Certificate(text).fingerprint256];
+    } catch {
+      return [];
+    }
+  });
+  const isWhole = found.length > 0 && fingerprints.length === found.length && !rest.includes('-----BEGIN');
+  return { fingerprints, isWhole };
+}
 
 const refusal = (problem: string, fix: string): Failure => new Failure('forbidden', problem, fix);
 const shown = (server: string): string => printable(server).slice(0, 300);
