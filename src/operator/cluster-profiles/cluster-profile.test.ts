@@ -88,6 +88,18 @@ describe('the ClusterProfile', () => {
     expect(plan(edge({ directEndpoint }))?.status.accessProviders).toEqual([direct]);
   });
 
+  it('names a direct endpoint as a URL reads, and its authority as base64 that an API server takes', () => {
+    const serverOf = (host: string, caData = 'QUJD') => {
+      const [found] = plan(edge({ directEndpoint: { host, caData } }))?.status.accessProviders ?? [];
+      return found;
+    };
+    const at = (server: string) => ({ cluster: { server: `${server}/kubernetes/cluster/edge` } });
+    expect(serverOf('Edge.Example.com:443')).toMatchObject(at('https://edge.example.com'));
+    expect(serverOf('[2001:DB8:0:0:0:0:0:1]:8443')).toMatchObject(at('https://[2001:db8::1]:8443'));
+    expect(serverOf('edge.example.com:99999')).toMatchObject(at('https://edge.example.com:99999'));
+    expect(serverOf('edge', 'QUJD\n*')).toMatchObject({ cluster: { 'certificate-authority-data': 'QUJD' } });
+  });
+
   it('has no authority where clients trust the gateway anyway', () => {
     const { ca: _, ...trusted } = gateway;
     expect(JSON.stringify(plan(shop, { gateway: trusted }))).not.toContain('certificate-authority-data');

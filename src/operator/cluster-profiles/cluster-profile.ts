@@ -120,10 +120,17 @@ function providersOf(record: ProfiledRecord, target: string, gateway: GatewayAdd
   const found: object[] = [];
   if (isAtGateway) found.push(provider(accessProviders.gateway, atGateway, { target }));
   if (direct !== undefined && record.kind === 'Cluster') {
-    const place = { server: `https://${direct}${path}`, caData: record.directEndpointCA };
+    const caData = record.directEndpointCA && encode(Buffer.from(record.directEndpointCA, 'base64'));
+    const place = { server: `${originOf(direct)}${path}`, caData };
     found.push(provider(accessProviders.direct, place, { target, direct: true }));
   }
   return found;
+}
+
+/** As a URL reads, with which the command line compares it. A Cluster may name a port that no URL has. */
+function originOf(host: string): string {
+  const server = `https://${host}`;
+  return URL.canParse(server) ? new URL(server).origin : server;
 }
 
 interface Place {
@@ -142,7 +149,7 @@ const provider = (name: string, { server, caData }: Place, config: JsonObject): 
   }),
 });
 
-const encode = (pem: string): string => Buffer.from(pem).toString('base64');
+const encode = (pem: string | Buffer): string => Buffer.from(pem).toString('base64');
 
 /**
  * The operator reaches the API server of a Ready target. Of all others it knows that it cannot use them, and not that they are ill. Its
