@@ -8,7 +8,8 @@ it('one number of connections says how many watches a target gets, and how many 
 
 it.each([
   [256, { ofUser: { short: 384, long: 1_920 }, ofCredential: { short: 96, long: 480 } }],
-  [1, { ofUser: { short: 2, long: 10 }, ofCredential: { short: 1, long: 3 } }],
+  [1, { ofUser: { short: 384, long: 1_920 }, ofCredential: { short: 96, long: 480 } }],
+  [1_000, { ofUser: { short: 1_500, long: 7_500 }, ofCredential: { short: 375, long: 1_875 } }],
 ])(
   'the same number says what a user and a credential may have at once: %s',
   (upstreamConnections, expected) => {
@@ -18,6 +19,8 @@ it.each([
 
 it.each([
   [600, 1_800],
+  [10, 1_800],
+  [1_000, 3_000],
   [0, 0],
 ])(
   'of an address with %s refused requests a minute, %s connections stay without a credential',
@@ -28,6 +31,8 @@ it.each([
 
 it.each([
   [1_000, 100],
+  [5_000, 500],
+  [50, 50],
   [1, 1],
   [0, undefined],
 ])('of %s objects of a requester, %s may be made through the gateway', (maxObjectsPerOwner, expected) => {

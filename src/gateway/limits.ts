@@ -10,19 +10,27 @@ const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs:
 /** Of each replica, for when keys were used last. Each write costs the API server as much as seven reads. */
 export const activityWritesPerSecond = 20;
 
+/** Of connections at once from one address that have carried no live credential: a roll-out of all clients behind one needs as many. */
+const fewestStrangers = 1_800;
+/** Of credentials that one user may make through the gateway. */
+const fewestCredentials = 100;
+/** Of short requests of one user at once, to all targets together. */
+const fewestRequests = 384;
+
 /** Of the connections of clients. No limit by address on refused requests means none on connections: the address hides many clients. */
 export function serverLimits({
   maxConnections: connections,
   missesPerAddress,
 }: Pick<GatewaySettings, 'maxConnections' | 'missesPerAddress'>): ServerLimits {
-  return { ...heads, connections, strangersPerAddress: 3 * missesPerAddress, strangerGraceMs: 2_000 };
+  const strangersPerAddress = missesPerAddress === 0 ? 0 : Math.max(fewestStrangers, 3 * missesPerAddress);
+  return { ...heads, connections, strangersPerAddress, strangerGraceMs: 2_000 };
 }
 
 /** Of credentials that one user may make through the gateway; undefined: any number. A thief of a key can make no more. */
 export const credentialsPerUser = ({
   maxObjectsPerOwner: objects,
 }: Pick<GatewaySettings, 'maxObjectsPerOwner'>): number | undefined =>
-  objects === 0 ? undefined : Math.ceil(objects / 10);
+  objects === 0 ? undefined : Math.min(objects, Math.max(fewestCredentials, Math.ceil(objects / 10)));
 
 /** Of the connections to one target, and of the requests that wait for one. */
 export function upstreamLimits({
@@ -39,7 +47,7 @@ export const maxMissAddresses = 20_000;
 
 /** Of requests at once. `long`: watches and the like. */
 export function requestLimits({ upstreamConnections }: Pick<GatewaySettings, 'upstreamConnections'>) {
-  const short = Math.ceil(1.5 * upstreamConnections);
+  const short = Math.max(fewestRequests, Math.ceil(1.5 * upstreamConnections));
   const ofUser = { short, long: 5 * short };
   return { ofUser, ofCredential: { short: Math.ceil(short / 4), long: Math.ceil(ofUser.long / 4) } };
 }

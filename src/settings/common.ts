@@ -65,7 +65,7 @@ export const commonSettingDefinitions = {
     type: integer(0, 1_000_000),
     default: '1000',
     documentation:
-      'How many live objects of each kind of credential one requester may have; the newest wait (`QuotaExceeded`). Requesters whose names begin with `system:` have no bound. Through the gateway, each user may make a tenth of it: as many keys, and as many tokens and kubeconfigs that have not ended. One more gets 429. Two replicas may exceed it by what is under way. `0`: any number of both.',
+      'How many live objects of each kind of credential one requester may have; the newest wait (`QuotaExceeded`). Requesters whose names begin with `system:` have no bound. Through the gateway, each user may make a tenth of it, or 100 if that is more: as many keys, and as many tokens and kubeconfigs that have not ended. One more gets 429. Two replicas may exceed it by what is under way. `0`: any number of both.',
   }),
   targetAddresses: setting({
     name: 'LATCHKEY_TARGET_ADDRESSES',

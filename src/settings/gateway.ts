@@ -39,7 +39,7 @@ export const gatewaySettingDefinitions = {
     type: integer(1, 10_000),
     default: '256',
     documentation:
-      'Connections to each target for short requests, and eight times as many for watches. One user gets at most half of each. More requests wait: four times as many, and up to 10 seconds. One user may have one and a half times as many requests at once, and five times as many watches as that. With one credential it is a quarter of both. One more gets 429.',
+      'Connections to each target for short requests, and eight times as many for watches. One user gets at most half of each. More requests wait: four times as many, and up to 10 seconds. One user may have one and a half times as many requests at once, and never fewer than 384, and five times as many watches as that. With one credential it is a quarter of both. One more gets 429.',
   }),
   stallTimeoutMs: setting({
     name: 'LATCHKEY_STALL_TIMEOUT',
@@ -81,7 +81,7 @@ export const gatewaySettingDefinitions = {
     type: integer(0, 1_000_000),
     default: '600',
     documentation:
-      'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Three times as many connections may be open at once that have carried no live credential yet. One more closes the oldest of them. Live credentials always pass. `0`: neither limit, for load balancers that hide the addresses of clients.',
+      'Requests a minute from one source address (IPv6: from one /64) that are answered with 401. More get 429. Three times as many connections, and never fewer than 1,800, may be open at once that have carried no live credential yet. One more closes the oldest of them. Requests with a live credential do not count. `0`: neither limit, for load balancers that hide the addresses of clients.',
   }),
   trustedIssuers: setting({
     name: 'LATCHKEY_TRUSTED_ISSUERS',

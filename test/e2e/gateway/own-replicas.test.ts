@@ -31,7 +31,7 @@ import {
 const maxTokens = 4;
 const env = {
   LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
-  LATCHKEY_MAX_OBJECTS_PER_OWNER: String(10 * maxTokens),
+  LATCHKEY_MAX_OBJECTS_PER_OWNER: String(maxTokens),
 };
 const world = await gatewayWorld(env);
 const { admin, guard } = world;
