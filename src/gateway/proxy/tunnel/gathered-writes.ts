@@ -5,7 +5,7 @@ const chunkBytes = 65_536;
 /** Kept for the next tunnel that writes; what comes back beyond them is left to the garbage collector. */
 const maxFree = 16;
 const free: Buffer[] = [];
-/** Behind what is being written, bytes. A reader who stands still holds two chunks at most. */
+/** Behind what is being written, bytes. A reader who stands still holds two chunks, and a third where a TLS socket hands on a whole read. */
 const maxWaiting = 49_152;
 
 interface Chunk {

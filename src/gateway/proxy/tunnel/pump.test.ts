@@ -124,6 +124,22 @@ it('small pieces count for more than their bytes', async () => {
   expect(turns[0]?.bytes).toBeGreaterThan(100_000);
 });
 
+it('the user stands in the line once, and pays for all, when a socket hands on a thousand pieces although it was paused', async () => {
+  const { from, to, turns } = start();
+  for (let count = 0; count < 1_000; count += 1) from.emit('data', Buffer.from('a'));
+  await settled();
+  expect([turns.length, from.isPaused()]).toEqual([1, true]);
+  turns[0]?.comes();
+  await settled();
+  expect([turns.length, from.isPaused()]).toEqual([2, true]);
+  turns[1]?.comes();
+  await waitFor('all of them', () => {
+    to.take();
+    return to.received === 1_000 && !from.isPaused();
+  });
+  expect(turns.map(({ bytes }) => bytes)).toEqual([64 * 8_192, 936 * 8_192]);
+});
+
 it('passes on what came before when it was stopped, and nothing more, also while it waits for its turn', async () => {
   const { from, to, turns, pump } = start();
   from.write(Buffer.alloc(300_000));

@@ -52,18 +52,25 @@ export class Pump {
     // It is received once, and sent once.
     this.#passed += 2 * Math.max(bytes.length, minPiece);
     this.#pieces += 1;
-    if (this.#pieces >= turnPieces || this.#passed >= 2 * turnBytes) void this.#waitForTurn();
+    // A TLS socket hands on all pieces of what it has read, also after it was paused. The user stands in the line once for all of them.
+    if (this.#isTurnUsed && !this.#isInLine) void this.#waitForTurn();
     if (!this.#mayRead) from.pause();
   }
 
   async #waitForTurn(): Promise<void> {
     this.#isInLine = true;
-    const passed = this.#passed;
-    this.#passed = 0;
-    this.#pieces = 0;
-    await this.#options.turn(passed).catch(() => undefined);
+    while (this.#isTurnUsed && !this.#isStopped) {
+      const passed = this.#passed;
+      this.#passed = 0;
+      this.#pieces = 0;
+      await this.#options.turn(passed).catch(() => undefined);
+    }
     this.#isInLine = false;
     this.#goOn();
+  }
+
+  get #isTurnUsed(): boolean {
+    return this.#pieces >= turnPieces || this.#passed >= 2 * turnBytes;
   }
 
   get #mayRead(): boolean {
