@@ -16,7 +16,8 @@ export const removedSettings: Readonly<Record<`LATCHKEY_${string}`, string>> = {
   LATCHKEY_IDLE_TIMEOUT: 'it is 75 seconds; let load balancers close idle connections sooner',
   LATCHKEY_PAGE: 'LATCHKEY_PAGE_URL alone says whether there is a page',
   LATCHKEY_PLAIN_HTTP: 'set LATCHKEY_TLS_FOLDER to none, which serves without TLS on loopback',
-  LATCHKEY_REQUESTS_PER_USER: 'it is one and a half times LATCHKEY_UPSTREAM_CONNECTIONS, and never fewer than 384',
+  LATCHKEY_REQUESTS_PER_USER:
+    'it is one and a half times LATCHKEY_UPSTREAM_CONNECTIONS, and never fewer than 384',
   LATCHKEY_TLS_CERT_FILE: 'set LATCHKEY_TLS_FOLDER to the folder of the file, and name the file tls.crt',
   LATCHKEY_TLS_KEY_FILE: 'set LATCHKEY_TLS_FOLDER to the folder of the file, and name the file tls.key',
   LATCHKEY_UNAUTHENTICATED_CONNECTIONS_PER_ADDRESS:
