@@ -111,10 +111,8 @@ async function measure(
     const begun = performance.now();
     const running = await installed.start(platform.guard, {
       ...{ name: cluster, cluster, key: secretOf(placeOf(index)), platform: gateway.gateway },
-      ...{
-        env: { NODE_ENV: 'production', LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS: '0' },
-        readyTimeoutMs,
-      },
+      env: { NODE_ENV: 'production', LATCHKEY_UNAUTHENTICATED_REQUESTS_PER_ADDRESS: '0' },
+      readyTimeoutMs,
     });
     const headers = (number: number) => ({ Authorization: `Bearer ${tokenOf(number)}` });
     const url = `${running.url}/kubernetes/cluster`;
