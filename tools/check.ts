@@ -14,6 +14,16 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'members that only tests use': ['node', 'tools/members/main.ts'],
   'dead code': ['knip', '--no-progress'],
   'code that only tests use': ['knip', '--no-progress', '--production'],
+  // Rules about words are tests, and a sentence that breaks one must not wait for the whole lane.
+  'words and pages': [
+    'vitest',
+    'run',
+    '--project=unit',
+    '--reporter=default',
+    '--outputFile.json=coverage/words-report.json',
+    'tools/reference',
+    'test/component/crds',
+  ],
 };
 
 const failed = Object.entries(steps).filter(([name, command]) => {

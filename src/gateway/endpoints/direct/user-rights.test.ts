@@ -17,7 +17,7 @@ class Permissions {
   readonly allowed = new Set<string>();
   /** When users were last asked about, where no newer answer came. */
   readonly old = new Map<string, number>();
-  /** Users with their groups, about whom there is an answer. */
+  /** Users with their groups that have an answer. */
   readonly answered = new Set<string>();
   readonly open: { readonly user: string; readonly answer: (problem?: Error) => void }[] = [];
   /** In the order in which their last answers were read. */
