@@ -263,10 +263,18 @@ export interface Planted {
   readonly namespace?: string;
   readonly subjects: readonly object[];
   readonly finalizers?: readonly string[];
+  /** Name of the ClusterRole. Default: `cluster-admin`. */
+  readonly role?: string;
 }
 
-/** A binding to `cluster-admin`, as somebody inside may make it. */
-export function bindingOf({ name = uniqueName('planted'), namespace, subjects, finalizers }: Planted) {
+/** A binding to a role, as somebody inside may make it. */
+export function bindingOf({
+  name = uniqueName('planted'),
+  namespace,
+  subjects,
+  finalizers,
+  role = 'cluster-admin',
+}: Planted) {
   const apiGroup = 'rbac.authorization.k8s.io';
   return {
     apiVersion: `${apiGroup}/v1`,
@@ -276,7 +284,7 @@ export function bindingOf({ name = uniqueName('planted'), namespace, subjects, f
       ...(namespace === undefined ? {} : { namespace }),
       ...(finalizers === undefined ? {} : { finalizers }),
     },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
     subjects,
   };
 }
