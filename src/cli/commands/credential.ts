@@ -1,5 +1,6 @@
 import { asText, defined } from '../../api/json.ts';
-import { cachePlace, sourceVersion } from '../credential/cache.ts';
+import { type CachePlace, cachePlace, sourceVersion } from '../credential/cache.ts';
+import { confirmedSource } from '../credential/confirmed-endpoint.ts';
 import { directSource, directTTL, parentOf } from '../credential/direct-source.ts';
 import { exchangedKey } from '../credential/exchanged-key.ts';
 import {
@@ -91,12 +92,15 @@ async function run(invocation: Invocation, context: Context): Promise<undefined>
   const request = defined({ baseURL: place.baseURL, trust, keyFile, childTTL: ttl, direct });
   const version = variables.key === undefined ? sourceVersion(fileOf(request, context)) : '';
   const find = () => findKey(invocation, context, session);
-  const source = sourceFor({ platform, version, ttl, trust, direct }, find, context);
-  if (profile !== undefined && direct !== undefined) {
-    const key = trust === undefined ? find() : await exchangedKey(platform, trust, context);
-    await assertAtEndpoint(profile, platform, key ?? fail(noKey(place.baseURL)));
-  }
+  const plain = sourceFor({ platform, version, ttl, trust, direct }, find, context);
   const cache = cachePlace(sourceOf(request, variables.key), context);
+  const holder = async () =>
+    (trust === undefined ? find() : await exchangedKey(platform, trust, context)) ??
+    fail(noKey(place.baseURL));
+  const source =
+    profile === undefined || direct === undefined
+      ? plain
+      : await confirmedAt(profile, plain, { platform, cache, holder }, context);
   const found = await currentCredential(source, cache, context);
   context.stdout.write(execCredential(found, info, context.now()));
   return undefined;
@@ -126,13 +130,28 @@ function readDestination(invocation: Invocation, info: string | undefined, place
   return { ca: place.ca ?? cluster?.ca };
 }
 
-async function assertAtEndpoint(
-  { cluster, target }: Profile,
-  platform: Platform,
-  key: string,
-): Promise<void> {
-  assertLeadsTo(cluster, target, await findDirectEndpoint(target, platform, key));
+interface Asking {
+  readonly platform: Platform;
+  readonly cache: CachePlace;
+  /** The key with which the platform is asked. */
+  readonly holder: () => Promise<string>;
 }
+
+async function confirmedAt(
+  { cluster, target }: Profile,
+  source: Source,
+  { platform, cache, holder }: Asking,
+  context: Context,
+): Promise<Source> {
+  const ask = async () =>
+    await findDirectEndpoint(target, platform, { key: await holder(), timeoutMs: confirmMs });
+  const check = (endpoint: Pick<Connection, 'baseURL' | 'ca'>) => assertLeadsTo(cluster, target, endpoint);
+  const { ca: platformCA } = platform.connection;
+  return await confirmedSource(source, { cache, platformCA, ask, check }, context);
+}
+
+/** In an outage each start of a tool waits so long. */
+const confirmMs = 4_000;
 
 /** An option counts before them, and the key itself before its file. */
 function keyVariables(invocation: Invocation, { env }: Context) {

@@ -93,7 +93,7 @@ async function directEndpointOf(target: Target, invocation: Invocation, context:
   const { session: _, ...place } = readPlace(invocation, context);
   const platform = new Platform(place, context);
   const key = await exchangedKey(platform, trust, context);
-  return await findDirectEndpoint(target, platform, key);
+  return await findDirectEndpoint(target, platform, { key });
 }
 
 function execArguments(

@@ -32,6 +32,17 @@ export interface Cached {
   readonly retryAt?: number;
   /** The last new one was refused where it is to be used: until then none other is made, whatever becomes of this one. */
   readonly refusal?: { readonly until: number; readonly problem: string };
+  /** Where the token may go that a ClusterProfile asks for. Absent: the platform was not asked about this token. */
+  readonly endpoint?: ConfirmedEndpoint;
+}
+
+/** The direct endpoint of a target, as the platform named it. */
+export interface ConfirmedEndpoint {
+  readonly baseURL: string;
+  /** PEM. */
+  readonly ca?: string;
+  /** PEM, of the platform that was asked. Who trusts another one since then has to ask again. */
+  readonly platformCA?: string;
 }
 
 type Surroundings = Parameters<typeof cacheFolder>[0];

@@ -5,6 +5,7 @@ import { Failure, type FailureKind } from '../shared/failure.ts';
 import {
   type Cached,
   type CachePlace,
+  type ConfirmedEndpoint,
   checkEveryMs,
   isFresh,
   readCache,
@@ -48,6 +49,8 @@ export interface Source {
   readonly prepare?: (() => Promise<void>) | undefined;
   /** Asks whether this key is accepted where it is used. Undefined: there is no one to ask. */
   readonly isAccepted: (key: string) => Promise<boolean | undefined>;
+  /** Kept beside the credential, so that both count together in an outage. */
+  readonly endpoint?: ConfirmedEndpoint;
 }
 
 /** Renewed when this part of its life is left. */
@@ -79,7 +82,20 @@ export async function currentCredential(
     ? renewTogether(source, place, context)
     : freshOf(source, place, context, { cached, isSuspect }));
   if (isOfClient) rememberGiven(place, context.ppid, found.key);
+  keepEndpoint(source, place, context, found);
   return found;
+}
+
+/** One that was confirmed again may have moved. Another process may have put another token there, with a place of its own. */
+function keepEndpoint(
+  { endpoint }: Source,
+  place: CachePlace,
+  { platform }: Surroundings,
+  { key, endpoint: kept }: Cached,
+): void {
+  if (endpoint === undefined || JSON.stringify(endpoint) === JSON.stringify(kept)) return;
+  const present = readCache(place, platform);
+  if (present?.key === key) writeCache(place, { ...present, endpoint });
 }
 
 interface Known {
@@ -285,6 +301,7 @@ async function renew(
     end,
     renewAt,
     checked: now(),
+    endpoint: source.endpoint,
     ...more,
   });
   writeCache(place, cached);

@@ -54,7 +54,7 @@ const redirected = ({ headers }: Answer, baseURL: string): Failure => {
 
 const noGateway = ({ status, headers }: Answer, baseURL: string): Failure => {
   const type = String(headers['content-type'] ?? 'no content type').split(';')[0] ?? '';
-  if (status === 502 || status === 503 || status === 504)
+  if (status > 500)
     return new Failure(
       'unavailable',
       `${baseURL} answers ${status}: the gateway behind it is away`,

@@ -1,5 +1,5 @@
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
-import type { Connection, Platform } from '../gateway/platform.ts';
+import type { Connection, Platform, Question } from '../gateway/platform.ts';
 import { Failure, usage } from '../shared/failure.ts';
 import type { Target } from './targets.ts';
 
@@ -16,15 +16,14 @@ export function scopeOfTarget({ name }: Target): JsonObject {
 
 /**
  * Where the direct endpoint of a target is, and the authority of its certificate: its paths are those of the gateway. Asks as the holder
- * of `key`, or of the key of the connection. Throws a Failure.
+ * of the key of the question, or of the connection. Throws a Failure.
  */
 export async function findDirectEndpoint(
   target: Target,
   platform: Platform,
-  key?: string,
+  question: Pick<Question, 'key' | 'timeoutMs'> = {},
 ): Promise<Pick<Connection, 'baseURL' | 'ca'>> {
   scopeOfTarget(target);
-  const question = defined({ key });
   const cluster = await clusterOf(target, platform, question);
   const object = await platform.own(`clusters/${cluster}`, question).catch(explainSpace(target, cluster));
   const { host, caData } = asObject(asObject(object['spec'])['directEndpoint']);
@@ -43,7 +42,7 @@ export async function findDirectEndpoint(
 async function clusterOf(
   { name }: Target,
   platform: Platform,
-  question: { readonly key?: string },
+  question: Pick<Question, 'key' | 'timeoutMs'>,
 ): Promise<string> {
   const [kind, first = '', second = ''] = name.split('/');
   if (kind === 'cluster') return first;

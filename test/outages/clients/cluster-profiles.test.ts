@@ -255,6 +255,28 @@ describe('a ClusterProfile of a target', () => {
   });
 });
 
+// The last one: the gateway does not come back.
+describe('in an outage of the platform', () => {
+  it('a tool that starts goes on at the direct endpoint with its token, to no other place, and with no other key', async () => {
+    const provider = providersOf(await profileOf('cluster.edge')).find(
+      ({ name }) => name === 'latchkey-direct',
+    ) as Provider;
+    const [consumer, stranger] = [await Consumer.make(), await Consumer.make()];
+    const works = { code: 0, stdout: expect.stringContaining('kube-system') };
+    expect(await consumer.ask(provider)).toMatchObject(works);
+    const evil = await EvilServer.start();
+    await gateway.end();
+    expect(await consumer.ask(provider)).toMatchObject(works);
+    const server = provider.cluster.server.replace(/https:\/\/[^/]+/, evil.url);
+    const ca = Buffer.from(evil.ca).toString('base64');
+    const place = { ...provider.cluster, server, 'certificate-authority-data': ca };
+    expect(await consumer.ask({ ...provider, cluster: place })).toMatchObject({ code: 1, stdout: '' });
+    expect(evil.seen.filter((one) => one !== undefined)).toEqual([]);
+    expect(await stranger.ask(provider)).toMatchObject({ code: 1, stdout: '' });
+    expect(await consumer.ask(provider)).toMatchObject(works);
+  });
+});
+
 const keyIn = (object: unknown): string => String((object as { spec: { key?: unknown } }).spec.key);
 
 /** A fleet tool: it has a key, and turns what a profile says into a client of client-go, which kubectl is. */
