@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAuthority, createClient, createServer } from '../../../../lab/controlplane/certificates.ts';
@@ -15,7 +17,9 @@ const clientOf = (of: typeof clients) => {
 const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: 'ann' } };
 
 const opened: WebhookServer[] = [];
+const held: Socket[] = [];
 afterEach(async () => {
+  for (const socket of held.splice(0)) socket.destroy();
   for (const server of opened.splice(0)) await server.close(0);
 });
 
@@ -51,7 +55,7 @@ async function start() {
       await dispatcher.destroy();
     }
   };
-  return { post, judged, answers };
+  return { post, judged, answers, port };
 }
 
 describe('the server of the webhook', () => {
@@ -91,5 +95,42 @@ describe('the server of the webhook', () => {
     expect(await post(body, how)).toEqual({ status, body: {} });
     expect(judged).toEqual([]);
     expect(answers).toEqual(['unreadable']);
+  });
+
+  it('answers an API server although others open connections without end and show no certificate', async () => {
+    const { post, port } = await start();
+    const fill = async (host: string): Promise<void> => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: host }).on('error', () => undefined);
+      held.push(socket);
+      await once(socket, 'connect');
+    };
+    for (let count = 0; count < 1_100; count++) await fill(`127.0.0.${2 + (count % 3)}`);
+    expect(await post(JSON.stringify(review))).toMatchObject({ status: 200 });
+  });
+
+  it('keeps the connection of an API server while strangers come and go', async () => {
+    const { port } = await start();
+    const dispatcher = new Agent({
+      connections: 1,
+      connect: { ca: authority.certificate, ...clientOf(clients) },
+    });
+    const ask = async () => {
+      const { statusCode, body } = await request(`https://127.0.0.1:${port}/authorize`, {
+        ...{ method: 'POST', dispatcher, body: JSON.stringify(review) },
+      });
+      await body.dump();
+      return statusCode;
+    };
+    let reconnected = 0;
+    dispatcher.on('connect', () => (reconnected += 1));
+    expect(await ask()).toBe(200);
+    for (let count = 0; count < 1_100; count++) {
+      const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+      held.push(socket);
+      await once(socket, 'connect');
+    }
+    expect(await ask()).toBe(200);
+    expect(reconnected).toBe(1);
+    await dispatcher.destroy();
   });
 });

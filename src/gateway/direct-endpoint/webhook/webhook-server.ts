@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { asObject, type JsonObject, parseJSON } from '../../../api/json.ts';
 import type { Clock } from '../../../kube/clock.ts';
 import { closeGracefully, type ListenAddress, listenOn } from '../../../listening.ts';
 import type { ServingCertificate } from '../../server/certificate.ts';
+import { Connections } from '../../server/connections.ts';
 
 export interface WebhookServerOptions {
   readonly address: ListenAddress;
@@ -33,7 +34,8 @@ export const webhookPath = '/authorize';
 const answerMs = 3_000;
 /** The API server closes connections after 90 seconds without a request. If we did it first, its next request could meet the end. */
 const idleMs = 120_000;
-const maxConnections = 1_024;
+/** A connection is one of a stranger until its client certificate was checked. */
+const connectionLimits = { connections: 1_024, strangersPerAddress: 64, strangerGraceMs: 1_000 };
 /** A selector is the largest part of a review, and has to fit into a URL. */
 const maxBodyBytes = 262_144;
 
@@ -53,7 +55,7 @@ export class WebhookServer {
       },
       (request, response) => this.#take(request, response),
     );
-    this.#server.maxConnections = maxConnections;
+    this.#limitConnections();
   }
 
   /** Resolves with the address in use. Throws ERR_LISTEN. */
@@ -70,6 +72,18 @@ export class WebhookServer {
   async close(graceMs: number): Promise<void> {
     const { clock } = this.#options;
     await closeGracefully(this.#server, (onEnd) => clock.setTimer(onEnd, graceMs));
+  }
+
+  /** Without limits for strangers, any Pod could fill the server, and every token would be refused. */
+  #limitConnections(): void {
+    const connections = new Connections({
+      limits: connectionLimits,
+      clock: this.#options.clock,
+      onClosed: () => undefined,
+      proxies: { has: () => false },
+    });
+    this.#server.on('connection', (socket: Socket) => connections.add(socket));
+    this.#server.on('secureConnection', (socket) => connections.authenticated(socket, 'API server'));
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
