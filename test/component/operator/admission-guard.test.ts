@@ -92,6 +92,19 @@ async function startComplete(): Promise<void> {
   await waitFor('all policies are found', () => guard.problem() === undefined);
 }
 
+/** Another guard, whose time stands still. */
+async function guardAt(now: number): Promise<FakeClock> {
+  await client.close();
+  const clock = new FakeClock(now);
+  client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
+  guard = new AdmissionGuard({
+    ...{ client, clock, random: () => 0.5, log: silentLogger },
+    onCheck: (check) => void checks.push(check),
+    onKnown: () => undefined,
+  });
+  return clock;
+}
+
 const untilMissing = async (text: string): Promise<void> =>
   await waitFor(text, () => guard.problem() === `missing, older or edited: ${text}`);
 
@@ -308,22 +321,20 @@ describe('the guard of the admission policies', () => {
   });
 
   it('reports once what changes together', async () => {
+    const clock = await guardAt(Date.UTC(2026, 6, 1));
     running = guard.run(abort.signal);
     await waitFor('it was reported that all are missing', () => checks.length === 1);
     for (const policy of shippedPolicies) put(policy);
-    await waitFor('all policies are found', () => checks.at(-1)?.missing === 0);
+    const { digest } = await readPolicies(client);
+    await waitFor('all policies are known', () => guard.digest() === digest);
+    expect(checks).toHaveLength(1);
+    await clock.advanceAsync(500);
+    await waitFor('all policies are reported', () => checks.at(-1)?.missing === 0);
     expect(checks).toHaveLength(2);
   });
 
   it('says that its watches bring nothing although the server opens each one, and lists meanwhile', async () => {
-    await client.close();
-    const clock = new FakeClock(Date.UTC(2026, 6, 1));
-    client = createKubeClient({ kubeConfig: server.kubeConfig(), userAgent: 'tester', clock });
-    guard = new AdmissionGuard({
-      ...{ client, clock, random: () => 0.5, log: silentLogger },
-      onCheck: () => undefined,
-      onKnown: () => undefined,
-    });
+    const clock = await guardAt(Date.UTC(2026, 6, 1));
     await startComplete();
     server.script((exchange) => {
       if (exchange.isWatch) exchange.open();
