@@ -38,7 +38,7 @@ describe('a route beside the object', async () => {
       const body = { ...target, metadata: { ...target.metadata, annotations: forged } };
       for (const client of [people.alice, people.master]) {
         const answers: ApiAnswer[] = [];
-        for (const method of ['GET', 'PUT', 'POST', 'DELETE'])
+        for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'])
           answers.push(await client.send(method, path, method === 'GET' ? {} : { body }));
         for (const { status } of answers) expect([403, 404, 405]).toContain(status);
       }

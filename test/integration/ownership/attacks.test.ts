@@ -12,8 +12,6 @@ import { withoutNames } from './answers.ts';
 import { grant, groupOf } from './grants.ts';
 import { largestScope } from './largest-scope.ts';
 import { peopleOf } from './people.ts';
-import { describeRows } from './rows.ts';
-import { by, changeOf, creationOf } from './shorthand.ts';
 
 const lastAppliedName = 'kubectl.kubernetes.io/last-applied-configuration';
 const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
@@ -93,51 +91,6 @@ describe('who manages a field', async () => {
       query: { fieldManager },
     });
     expect({ status: answer.status, said: said(answer) }).toEqual({ status: 403, said: stays });
-  });
-});
-
-describe('a credential with a scope', async () => {
-  const world = await admissionWorld();
-  const people = await peopleOf(world);
-  const itself =
-    'spec: a limited credential may change of itself only displayName, description and disabled: true; log in again, or ask an administrator of the platform';
-  /** As the gateway sends it: of a credential with an end, a scope or a parent it says that it is limited. */
-  const withItself = ({ metadata }: TestObject, isLimited = true): ApiClient =>
-    world.admin.withHeaders({
-      ...(isLimited ? { 'impersonate-extra-management.platform.sh%2Faccess-key-limited': 'true' } : {}),
-      'impersonate-user': 'alice',
-      'impersonate-group': 'ownership-tests-everyone',
-      'impersonate-extra-management.platform.sh%2Faccess-key': `${metadata.name}/${metadata['uid']}`,
-    });
-  const limited = [
-    ['a key with a scope', ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }],
-    ['a key with an end', ownedAccessKeys, { user: 'alice', ttl: 600 }],
-    ['a token with rules', directClusterEndpointTokens, { rules: [{}], ttl: 600 }],
-    ['a token with a scope', directClusterEndpointTokens, { scope: {}, ttl: 600 }],
-    ['a kubeconfig', virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
-  ] as const;
-
-  it.each(limited)('does not widen or prolong itself: %s', async (_, resource, spec) => {
-    const target = await create(people.alice, unreadObjectOf(resource, spec));
-    const holder = withItself(target);
-    const longer = resource === virtualClusterInstanceKubeConfigs ? 'certificateTTL' : 'ttl';
-    for (const change of [{ scope: undefined, rules: undefined, [longer]: 90_000 }, { [longer]: 90_000 }]) {
-      const answer = await put(holder, target, change);
-      expect({ status: answer.status, said: said(answer) }).toEqual({ status: 403, said: itself });
-    }
-  });
-
-  it('describes and disables itself, and other credentials of its user change it', async () => {
-    const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', scope: {} }));
-    expect((await put(withItself(target), target, { description: 'mine' })).status).toBe(200);
-    const described = await read(world, target);
-    expect((await put(withItself(target), described, { disabled: true })).status).toBe(200);
-    expect((await put(people.holder, await read(world, target), { ttl: 600 })).status).toBe(200);
-  });
-
-  it('without limits changes itself', async () => {
-    const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice' }));
-    expect((await put(withItself(target, false), target, { ttl: 900 })).status).toBe(200);
   });
 });
 
@@ -346,80 +299,3 @@ describe('fields that are null', async () => {
     expect(target.spec).toEqual(spec);
   });
 });
-
-const make = creationOf(ownedAccessKeys);
-const change = changeOf(ownedAccessKeys);
-const otherUser =
-  'spec.user: a key for another user is made and widened by those with the verb impersonate on that user; ask one of them, or make a key of your own without spec.user';
-const ascii = /spec\.user must be printable ASCII without a space at either end/;
-
-describeRows('a key for somebody else, in disguise', [
-  make('mallory', 'makes none for a user in other letters', { user: 'Alice' }, [403, otherUser]),
-  make('mallory', 'makes none for a user with a space behind', { user: 'alice ' }, [422, ascii]),
-  make('mallory', 'makes none for a user in letters that look alike', { user: '\u0430lice' }, [422, ascii]),
-  make('mallory', 'makes none for a user with a line break', { user: 'alice\n' }, [422, ascii]),
-  make('mallory', 'makes none with a user that is a list', { user: ['alice'] }, [422, /spec\.user/]),
-  make('mallory', 'makes none below a key, with a user besides', { accessKey: 'x', user: 'alice' }, [
-    403,
-    otherUser,
-  ]),
-  make('mallory', 'makes none below a key without a name', { accessKey: '' }, [422, /spec\.accessKey/]),
-  make('mallory', 'makes none with a group that is empty', { groups: [''] }, [422, /spec\.groups\[0\]/]),
-  make('mallory', 'makes one of her own, with an empty team', { user: '', team: '', subject: '' }, 'allowed'),
-  by('generateName', make('mallory', 'makes none for another', { user: 'alice' }, [403, otherUser])),
-  by('apply', make('root', 'makes none for another', { user: 'alice' }, [403, otherUser])),
-]);
-
-const ops = { by: 'carol', spec: { user: 'alice', groups: ['ops'], scope: {}, disabled: true } } as const;
-const group = [
-  403,
-  'spec.groups[0]: a group is given to a key only by a member of it or by a user with the verb impersonate on it; remove the group, or ask one of them',
-] as const;
-
-describeRows('a key that was turned off, with a group that its user is not in', [
-  change('alice', 'PUT', {
-    does: 'does not come back by disabled: false',
-    before: ops,
-    content: { spec: { disabled: false } },
-    answer: group,
-  }),
-  change('alice', 'PUT', {
-    does: 'stays turned off without disabled',
-    before: ops,
-    content: { spec: { disabled: null } },
-    answer: 'allowed',
-  }),
-  change('alice', 'PUT', {
-    does: 'does not get another key',
-    before: ops,
-    content: { spec: { key, disabled: true } },
-    answer: group,
-  }),
-  change('alice', 'PUT', {
-    does: 'does not get another name of the group',
-    before: ops,
-    content: { spec: { groups: ['Ops'] } },
-    answer: group,
-  }),
-  change('alice', 'PUT', {
-    does: 'comes back without the group',
-    before: ops,
-    content: { spec: { groups: null, disabled: false } },
-    answer: 'allowed',
-  }),
-  change('alice', 'PUT', {
-    does: 'does not get a text as disabled',
-    before: ops,
-    content: { spec: { disabled: 'true' } },
-    answer: [422, /spec\.disabled/],
-  }),
-  change('mallory', 'PUT', {
-    does: 'does not get a body whose parts have other types',
-    before: ops,
-    content: {
-      spec: { user: { alice: true }, groups: 7, disabled: 'yes', scope: [] },
-      metadata: { labels: null },
-    },
-    answer: 'not theirs',
-  }),
-]);

@@ -1,7 +1,7 @@
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import type { Person } from './people.ts';
-import { describeRows, type Row } from './rows.ts';
-import { by, changeOf, creationOf, flavours, type Spec } from './shorthand.ts';
+import { type Content, describeRows, type Row } from './rows.ts';
+import { by, changes, creationOf, flavours, type Spec } from './shorthand.ts';
 
 const messages = {
   user: 'spec.user: a key for another user is made and widened by those with the verb impersonate on that user; ask one of them, or make a key of your own without spec.user',
@@ -13,12 +13,13 @@ const messages = {
 type Field = keyof typeof messages;
 
 const making = creationOf(ownedAccessKeys);
-const changing = changeOf(ownedAccessKeys);
 /** More than a signed number of 64 bits can be added to; as it is, because JavaScript cannot hold it. */
 const forEver = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('9223372036854775807');
 
+const no = (field: Field) => [403, messages[field]] as const;
+
 const refused = (who: Person, field: Field, name: string, why = ''): Row =>
-  making(who, `makes no key for the ${field} ${name}${why}`, { [field]: name }, [403, messages[field]]);
+  making(who, `makes no key for the ${field} ${name}${why}`, { [field]: name }, no(field));
 
 const allowed = (who: Person, what: string, spec: Spec): Row => making(who, `makes ${what}`, spec, 'allowed');
 
@@ -47,14 +48,9 @@ describeRows('a key for somebody else', [
   refused('holder', 'subject', 'alice'),
   refused('root', 'subject', 'build-farm'),
   by('apply', refused('root', 'subject', 'root')),
-  making('mallory', 'makes no key for alice below a key', { accessKey: 'hers', user: 'alice' }, [
-    403,
-    messages.user,
-  ]),
-  making('alice', 'has no key without end by a number that is too large', { ttl: forEver }, [
-    422,
-    /spec\.ttl/,
-  ]),
+  making('mallory', 'makes no key for alice below a key', { accessKey: 'hers', user: 'alice' }, no('user')),
+  making('mallory', 'makes no key for a list of users', { user: ['alice'] }, [422, /spec\.user/]),
+  making('alice', 'has no key without end by too large a number', { ttl: forEver }, [422, /spec\.ttl/]),
   allowed('carol', 'a key for a user that she may impersonate', { user: 'alice' }),
   by('generateName', allowed('carol', 'a key for a user', { user: 'alice' })),
   allowed('carol', 'a key for a team that she may impersonate', { team: 'blue' }),
@@ -75,48 +71,26 @@ describeRows('a key of the requester', [
   allowed('mallory', 'a key below another key, which the operator judges', { accessKey: 'hers' }),
 ]);
 
-const hers = { by: 'alice', spec: { user: 'alice', ttl: 60 } } as const;
-const huge: Row['answer'] = [422, /spec\.ttl/];
+const endless: Content = { spec: { ttl: forEver } };
+const prolonged: Content = { spec: { displayName: 'prolonged', ttlAfterLastActivity: true } };
+const on: Content = { spec: { disabled: false } };
+const texts: Content = { spec: { disabled: true, displayName: 'old', description: 'not in use' } };
 
 describeRows('what the owner changes', [
-  changing('alice', 'PUT', {
-    does: 'has no key without end by a number that is too large',
-    before: hers,
-    content: { spec: { ttl: forEver } },
-    answer: huge,
-  }),
-  changing('alice', 'PUT', {
-    does: 'prolongs her own key',
-    before: hers,
-    content: { spec: { ttl: 120 } },
-    answer: 'allowed',
-  }),
-  changing('holder', 'PUT', {
-    does: 'limits her own key over another one of hers',
-    before: hers,
-    content: { spec: { scope: {} } },
-    answer: 'allowed',
-  }),
-  ...flavours.map((flavour) =>
-    changing('root', flavour, {
-      does: `may not prolong the key of the subject that they are by ${flavour}`,
-      before: { by: 'argocd', spec: { subject: 'root', ttl: 60 } },
-      content: { spec: { displayName: 'prolonged', ttlAfterLastActivity: true } },
-      answer: [403, messages.subject],
-    }),
-  ),
-  changing('root', 'merge patch', {
-    does: 'may not enable the key of the subject that they are',
-    before: { by: 'argocd', spec: { subject: 'root', disabled: true } },
-    content: { spec: { disabled: false } },
-    answer: [403, messages.subject],
-  }),
-  changing('root', 'merge patch', {
-    does: 'renames and disables the key of the subject that they are',
-    before: { by: 'argocd', spec: { subject: 'root' } },
-    content: { spec: { disabled: true, displayName: 'old', description: 'not in use' } },
-    answer: 'allowed',
-  }),
+  ...changes(ownedAccessKeys, { by: 'alice', spec: { user: 'alice', ttl: 60 } }, [
+    ['alice', 'PUT', 'has no key without end by a number that is too large', endless, [422, /spec\.ttl/]],
+    ['alice', 'PUT', 'prolongs her own key', { spec: { ttl: 120 } }, 'allowed'],
+    ['holder', 'PUT', 'limits her own key over another one of hers', { spec: { scope: {} } }, 'allowed'],
+  ]),
+  ...changes(ownedAccessKeys, { by: 'argocd', spec: { subject: 'root', ttl: 60 } }, [
+    ['root', flavours, 'may not prolong the key of the subject that they are', prolonged, no('subject')],
+  ]),
+  ...changes(ownedAccessKeys, { by: 'argocd', spec: { subject: 'root', disabled: true } }, [
+    ['root', 'merge patch', 'may not enable the key of the subject that they are', on, no('subject')],
+  ]),
+  ...changes(ownedAccessKeys, { by: 'argocd', spec: { subject: 'root' } }, [
+    ['root', 'merge patch', 'renames and disables the key of the subject that they are', texts, 'allowed'],
+  ]),
 ]);
 
 const identities = { user: 'alice', team: 'blue', subject: 'build-farm' } as const;
@@ -124,66 +98,52 @@ const fields = ['user', 'team', 'subject'] as const;
 /** Made by somebody who may do everything, and who is `demoted` now. */
 const made = (field: Field, spec: Spec = {}) =>
   ({ by: 'master', spec: { [field]: identities[field], ttl: 60, ...spec } }) as const;
+const ownKey: Content = { spec: { key: 'their-own-key-of-twenty-characters' } };
+const open: Content = { spec: { allowedNamespaces: ['default'] } };
+const renamed: Content = { spec: { disabled: true, displayName: 'old' } };
+const emptied: Content = { spec: { subject: '', ttl: 90 } };
+const secret = (name: string) => ({ secretRef: { namespace: 'default', name } });
 
 describeRows('what the creator changes after the right to impersonate was taken away', [
-  ...fields.map((field) =>
-    changing('demoted', 'PUT', {
-      does: `may not set their own key where one speaks for a ${field}`,
-      before: made(field),
-      content: { spec: { key: 'their-own-key-of-twenty-characters' } },
-      answer: [403, messages[field]],
+  ...fields.flatMap((field) =>
+    changes(ownedAccessKeys, made(field), [
+      ['demoted', 'PUT', `may not set their own key where one speaks for a ${field}`, ownKey, no(field)],
+    ]),
+  ),
+  ...changes(ownedAccessKeys, made('user', { scope: {} }), [
+    ['demoted', flavours, 'may not widen a key', open, no('user')],
+    ['demoted', 'merge patch', 'may not take a limit away', { spec: { scope: null } }, no('user')],
+  ]),
+  ...changes(ownedAccessKeys, made('subject'), [
+    ['demoted', 'PUT', 'does not get round it by emptying the identity', emptied, no('subject')],
+  ]),
+  ...changes(ownedAccessKeys, made('user', { disabled: true }), [
+    ['demoted', 'merge patch', 'may not enable a key that was disabled', on, no('user')],
+  ]),
+  ...changes(ownedAccessKeys, made('user', secret('one')), [
+    [
+      'demoted',
+      'merge patch',
+      'may not send its credential to another Secret',
+      { spec: secret('two') },
+      [403, /^spec\.(user|secretRef): /],
+    ],
+  ]),
+  ...changes(ownedAccessKeys, made('user'), [
+    ['demoted', flavours, 'still renames and disables it', renamed, 'allowed'],
+  ]),
+  ...[
+    [
+      'demoted',
+      'does not get round it by dropping spec, with which the identity would go',
+      no('team'),
+    ] as const,
+    ['master', 'drops spec, and the key goes on speaking for the team', 'allowed'] as const,
+  ].map(
+    ([who, does, answer]): Row => ({
+      ...{ who, does, answer, resource: ownedAccessKeys, before: made('team') },
+      attempt: { verb: 'update', flavour: 'JSON patch' },
+      patch: [{ op: 'replace', path: '/spec', value: { scope: {} } }],
     }),
   ),
-  ...flavours.map((flavour) =>
-    changing('demoted', flavour, {
-      does: `may not widen a key by ${flavour}`,
-      before: made('user', { scope: {} }),
-      content: { spec: { allowedNamespaces: ['default'] } },
-      answer: [403, messages.user],
-    }),
-  ),
-  changing('demoted', 'JSON patch', {
-    does: 'does not get round it by dropping spec, with which the identity would go',
-    before: made('team'),
-    patch: [{ op: 'replace', path: '/spec', value: { scope: {} } }],
-    answer: [403, messages.team],
-  }),
-  changing('demoted', 'PUT', {
-    does: 'does not get round it by emptying the identity',
-    before: made('subject'),
-    content: { spec: { subject: '', ttl: 90 } },
-    answer: [403, messages.subject],
-  }),
-  changing('demoted', 'merge patch', {
-    does: 'may not take a limit away',
-    before: made('user', { scope: {} }),
-    content: { spec: { scope: null } },
-    answer: [403, messages.user],
-  }),
-  changing('demoted', 'merge patch', {
-    does: 'may not enable a key that was disabled',
-    before: made('user', { disabled: true }),
-    content: { spec: { disabled: false } },
-    answer: [403, messages.user],
-  }),
-  changing('demoted', 'merge patch', {
-    does: 'may not send its credential to another Secret',
-    before: made('user', { secretRef: { namespace: 'default', name: 'one' } }),
-    content: { spec: { secretRef: { namespace: 'default', name: 'two' } } },
-    answer: [403, /^spec\.(user|secretRef): /],
-  }),
-  ...flavours.map((flavour) =>
-    changing('demoted', flavour, {
-      does: `still renames and disables it by ${flavour}`,
-      before: made('user'),
-      content: { spec: { disabled: true, displayName: 'old' } },
-      answer: 'allowed',
-    }),
-  ),
-  changing('master', 'JSON patch', {
-    does: 'drops spec, and the key goes on speaking for the team',
-    before: made('team'),
-    patch: [{ op: 'replace', path: '/spec', value: { scope: {} } }],
-    answer: 'allowed',
-  }),
 ]);

@@ -7,8 +7,9 @@ import {
 import { pathOf, unreadObjectOf } from '../admission/objects.ts';
 import { admissionWorld, create } from '../admission/world.ts';
 import { notTheirsToDelete, notTheirsToSee } from './answers.ts';
-import { peopleOf } from './people.ts';
+import { type Person, peopleOf } from './people.ts';
 import { describeRows, type Row } from './rows.ts';
+import { deletes } from './shorthand.ts';
 
 const kinds = [
   [ownedAccessKeys, { by: 'alice', spec: { user: 'alice' } }],
@@ -20,104 +21,46 @@ const remove = { verb: 'delete' } as const;
 const removeAll = { verb: 'deletecollection' } as const;
 const tryOne = { verb: 'delete', dryRun: true } as const;
 const tryAll = { verb: 'deletecollection', dryRun: true } as const;
+const deleters = ['alice', 'holder', 'warden', 'root', 'argocd', 'operator', 'garbageCollector'] as const;
+
+/** What each of these people does to an object of alice. */
+const attempts: readonly (readonly [readonly Person[], string, Row['attempt'], Row['answer']])[] = [
+  [['mallory', 'carol', 'tina'], 'does not delete what is not theirs', remove, notTheirsToDelete],
+  [['mallory', 'warden', 'alice'], 'reads nothing out of a dry-run delete', tryOne, notTheirsToSee],
+  [['warden'], 'reads nothing out of a dry-run deletecollection', tryAll, notTheirsToSee],
+  [deleters, 'deletes it', remove, 'allowed'],
+  [['warden', 'root', 'namespaceController'], 'deletes it with the collection', removeAll, 'allowed'],
+  [['root'], 'may delete it by a dry run', tryOne, 'allowed'],
+];
 
 describeRows(
   'of every kind',
-  kinds.flatMap(([resource, before]): Row[] => {
-    const row = { resource, before };
-    const what = `a ${resource.kind}`;
-    return [
-      ...(['mallory', 'carol', 'tina'] as const).map(
-        (who): Row => ({
-          ...row,
-          who,
-          does: `does not delete ${what} that is not theirs`,
-          attempt: remove,
-          answer: notTheirsToDelete,
-        }),
-      ),
-      ...(['mallory', 'warden', 'alice'] as const).map(
-        (who): Row => ({
-          ...row,
-          who,
-          does: `does not read ${what} out of a dry-run delete`,
-          attempt: tryOne,
-          answer: notTheirsToSee,
-        }),
-      ),
-      {
-        ...row,
-        who: 'warden',
-        does: `does not read ${what} out of a dry-run deletecollection`,
-        attempt: tryAll,
-        answer: notTheirsToSee,
-      },
-      ...(['alice', 'holder', 'warden', 'root', 'argocd', 'operator', 'garbageCollector'] as const).map(
-        (who): Row => ({ ...row, who, does: `deletes ${what}`, attempt: remove, answer: 'allowed' }),
-      ),
-      ...(['warden', 'root', 'namespaceController'] as const).map(
-        (who): Row => ({
-          ...row,
-          who,
-          does: `deletes ${what} with the collection`,
-          attempt: removeAll,
-          answer: 'allowed',
-        }),
-      ),
-      { ...row, who: 'root', does: `may delete ${what} by a dry run`, attempt: tryOne, answer: 'allowed' },
-    ];
-  }),
+  kinds.flatMap(([resource, before]) =>
+    attempts.flatMap(([people, does, attempt, answer]) =>
+      people.map((who) => ({ who, does: `${does}: ${resource.kind}`, resource, attempt, before, answer })),
+    ),
+  ),
 );
 
+const belowHers = { by: 'carol', spec: { accessKey: 'laptop' } } as const;
+const ofTheTeam = { by: 'carol', spec: { team: 'blue', scope: {} } } as const;
+const dying = { by: 'alice', spec: { user: 'alice' }, deleting: true } as const;
+
 describeRows('of keys', [
-  {
-    who: 'carol',
-    does: 'deletes a key that she made for alice',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'carol', spec: { user: 'alice' } },
-    answer: 'allowed',
-  },
-  {
-    who: 'alice',
-    does: 'deletes a key that another made for her',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'carol', spec: { user: 'alice' } },
-    answer: 'allowed',
-  },
-  {
-    who: 'alice',
-    does: 'does not delete a key that another made below hers',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'carol', spec: { accessKey: 'laptop' } },
-    answer: notTheirsToDelete,
-  },
-  {
-    who: 'tina',
-    does: 'as a member of the team does not delete the key of the team',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'carol', spec: { team: 'blue', scope: {} } },
-    answer: notTheirsToDelete,
-  },
-  {
-    who: 'blue',
-    does: 'deletes the key of the team',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'carol', spec: { team: 'blue', scope: {} } },
-    answer: 'allowed',
-  },
-  {
-    who: 'mallory',
-    does: 'does not delete it once more while it is being deleted',
-    resource: ownedAccessKeys,
-    attempt: remove,
-    before: { by: 'alice', spec: { user: 'alice' }, deleting: true },
-    answer: notTheirsToDelete,
-  },
+  ...deletes(ownedAccessKeys, { by: 'carol', spec: { user: 'alice' } }, [
+    ['carol', 'deletes a key that she made for alice', 'allowed'],
+    ['alice', 'deletes a key that another made for her', 'allowed'],
+  ]),
+  ...deletes(ownedAccessKeys, belowHers, [
+    ['alice', 'does not delete a key that another made below hers', notTheirsToDelete],
+  ]),
+  ...deletes(ownedAccessKeys, ofTheTeam, [
+    ['tina', 'as a member of the team does not delete the key of the team', notTheirsToDelete],
+    ['blue', 'deletes the key of the team', 'allowed'],
+  ]),
+  ...deletes(ownedAccessKeys, dying, [
+    ['mallory', 'does not delete it once more while it is being deleted', notTheirsToDelete],
+  ]),
 ]);
 
 /** A policy that lets a delete pass when it fails must not be made to fail. */

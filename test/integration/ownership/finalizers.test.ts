@@ -4,114 +4,49 @@ import {
   ownedAccessKeys,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { describeRows, type Flavour, type Row } from './rows.ts';
+import { type Content, describeRows } from './rows.ts';
+import { changes } from './shorthand.ts';
 
 const theirs = 'example.com/theirs';
 const kinds = [
-  [ownedAccessKeys, { by: 'alice', spec: { user: 'alice' }, metadata: { finalizers: [theirs] } }],
-  [directClusterEndpointTokens, { by: 'alice', spec: {}, metadata: { finalizers: [theirs] } }],
-  [
-    virtualClusterInstanceKubeConfigs,
-    { by: 'alice', spec: { virtualClusterInstance: 'usable' }, metadata: { finalizers: [theirs] } },
-  ],
+  [ownedAccessKeys, { user: 'alice' }],
+  [directClusterEndpointTokens, {}],
+  [virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
 ] as const;
 /** An applied empty list takes away nothing that another manager owns. */
-const flavours: readonly Flavour[] = ['PUT', 'merge patch', 'JSON patch'];
-const update = (flavour: Flavour) => ({ verb: 'update', flavour }) as const;
-const without = (...kept: readonly string[]) => ({ metadata: { finalizers: kept } });
+const ways = ['PUT', 'merge patch', 'JSON patch'] as const;
+const leaving = (...kept: readonly string[]): Content => ({ metadata: { finalizers: kept } });
+const none = leaving();
+const noNew = [422, /no new finalizers can be added if the object is being deleted/] as const;
 
 describeRows(
   'finalizers of a credential that is not theirs',
-  kinds.flatMap(([resource, before]): Row[] => {
-    const ours = finalizers[resource.kind as keyof typeof finalizers];
-    const row = { resource, before };
-    const dying = { resource, before: { ...before, deleting: true } };
-    const what = `a ${resource.kind}`;
+  kinds.flatMap(([resource, spec]) => {
+    const [of, ours] = [`a ${resource.kind}`, finalizers[resource.kind as keyof typeof finalizers]];
+    const [onlyOurs, more] = [leaving(ours), leaving(ours, theirs, 'example.com/mine')];
+    const noted: Content = { metadata: { finalizers: [ours], annotations: { note: 'x' } } };
+    const before = { by: 'alice', spec, metadata: { finalizers: [theirs] } } as const;
     return [
-      ...flavours.map(
-        (flavour): Row => ({
-          ...row,
-          who: 'root',
-          does: `takes none off ${what} ahead of its delete by ${flavour}`,
-          attempt: update(flavour),
-          content: without(ours),
-          answer: 'not theirs',
-        }),
-      ),
-      {
-        ...row,
-        who: 'mallory',
-        does: `takes none off ${what} ahead of its delete`,
-        attempt: update('PUT'),
-        content: without(),
-        answer: 'not theirs',
-      },
-      {
-        ...row,
-        who: 'warden',
-        does: `adds none to ${what}, which would outlive its delete`,
-        attempt: update('JSON patch'),
-        content: without(ours, theirs, 'example.com/mine'),
-        answer: 'not theirs',
-      },
-      {
-        ...dying,
-        who: 'mallory',
-        does: `takes none off ${what} that is being deleted, because the answer would show it`,
-        attempt: update('PUT'),
-        content: without(),
-        answer: 'not theirs',
-      },
-      ...flavours.flatMap((flavour): Row[] => [
-        {
-          ...dying,
-          who: 'root',
-          does: `takes one off ${what} that is being deleted by ${flavour}`,
-          attempt: update(flavour),
-          content: without(ours),
-          answer: 'allowed',
-        },
-        {
-          ...dying,
-          who: 'root',
-          does: `takes all off ${what} that is being deleted by ${flavour}`,
-          attempt: update(flavour),
-          content: without(),
-          answer: 'allowed',
-        },
+      ...changes(resource, before, [
+        ['root', ways, `takes none off ${of} ahead of its delete`, onlyOurs, 'not theirs'],
+        ['mallory', 'PUT', `takes none off ${of} ahead of its delete`, none, 'not theirs'],
+        ['warden', 'JSON patch', `adds none to ${of}, which would outlive its delete`, more, 'not theirs'],
       ]),
-      {
-        ...dying,
-        who: 'warden',
-        does: `takes all off ${what} that is being deleted`,
-        attempt: update('merge patch'),
-        content: without(),
-        answer: 'allowed',
-      },
-      {
-        ...dying,
-        who: 'root',
-        does: `takes one off ${what} that is being deleted and changes it, and is refused`,
-        attempt: update('merge patch'),
-        content: { metadata: { finalizers: [ours], annotations: { note: 'x' } } },
-        answer: 'not theirs',
-      },
-      {
-        ...dying,
-        who: 'root',
-        does: `adds one to ${what} that is being deleted, and is refused`,
-        attempt: update('merge patch'),
-        content: without(ours, theirs, 'example.com/mine'),
-        answer: [422, /no new finalizers can be added if the object is being deleted/],
-      },
-      {
-        ...dying,
-        who: 'alice',
-        does: `takes all off ${what} of hers that is being deleted`,
-        attempt: update('PUT'),
-        content: without(),
-        answer: 'allowed',
-      },
+      ...changes(resource, { ...before, deleting: true }, [
+        ['mallory', 'PUT', `takes none off ${of} that goes, as the answer shows it`, none, 'not theirs'],
+        ['root', ways, `takes one off ${of} that is being deleted`, onlyOurs, 'allowed'],
+        ['root', ways, `takes all off ${of} that is being deleted`, none, 'allowed'],
+        ['warden', 'merge patch', `takes all off ${of} that is being deleted`, none, 'allowed'],
+        [
+          'root',
+          'merge patch',
+          `takes one off ${of} that goes and changes nothing else`,
+          noted,
+          'not theirs',
+        ],
+        ['root', 'merge patch', `adds none to ${of} that is being deleted`, more, noNew],
+        ['alice', 'PUT', `takes all off ${of} of hers that is being deleted`, none, 'allowed'],
+      ]),
     ];
   }),
 );

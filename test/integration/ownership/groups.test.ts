@@ -7,12 +7,12 @@ import { admissionWorld, create } from '../admission/world.ts';
 import { grant, groupOf } from './grants.ts';
 import { largestScope } from './largest-scope.ts';
 import type { Person } from './people.ts';
-import { describeRows, type Row } from './rows.ts';
-import { by, changeOf, creationOf, flavours } from './shorthand.ts';
+import { type Content, describeRows, type Row } from './rows.ts';
+import { by, changes, creationOf, flavours } from './shorthand.ts';
 
 const resource = ownedAccessKeys;
 const creating = creationOf(resource);
-const changing = changeOf(resource);
+const plain = 'lk_plainplainplainplainplainplainplainplainplainplai';
 
 const refusal = (index: number): readonly [403, string] => [
   403,
@@ -75,72 +75,60 @@ describeRows('names of groups', [
   making('master', 'gives no group of ours', ['management.platform.sh:self-service'], invalid),
 ]);
 
+const ownKey: Content = { spec: { key: 'her-own-key-of-twenty-characters' } };
+const on: Content = { spec: { disabled: false } };
+const off: Content = { spec: { displayName: 'old', disabled: true } };
+const open: Content = { spec: { allowedNamespaces: ['default'] } };
+const described: Content = { spec: { description: 'old', disabled: true } };
+const prolonged: Content = { spec: { ttl: 90 } };
+const carols = (groups: readonly string[], spec: object = {}) =>
+  ({ by: 'carol', spec: { user: 'alice', groups, ...spec } }) as const;
+
 describeRows('an update of a key with groups', [
-  changing('alice', 'PUT', {
-    does: 'may not set her own key on a key of hers with a group that she does not hold',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
-    content: { spec: { key: 'her-own-key-of-twenty-characters' } },
-    answer: refusal(1),
-  }),
-  changing('holder', 'PUT', {
-    does: 'may not set her own key on it over another key of hers either',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
-    content: { spec: { key: 'her-own-key-of-twenty-characters' } },
-    answer: refusal(0),
-  }),
-  changing('alice', 'PUT', {
-    does: 'may not add a group to her key',
-    before: { by: 'alice', spec: { user: 'alice', groups: ['devs'] } },
-    content: { spec: { groups: ['devs', 'ops'] } },
-    answer: refusal(1),
-  }),
-  changing('alice', 'PUT', {
-    does: 'may not prolong a key of hers with a group that she does not hold',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'], ttl: 60 } },
-    content: { spec: { ttl: 90 } },
-    answer: refusal(0),
-  }),
-  changing('alice', 'PUT', {
-    does: 'may not enable a key of hers with a group that she does not hold',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'], disabled: true } },
-    content: { spec: { disabled: false } },
-    answer: refusal(0),
-  }),
-  ...flavours.map((flavour) =>
-    changing('root', flavour, {
-      does: `may not open their key with a group that they do not hold to a namespace by ${flavour}`,
-      before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
-      content: { spec: { allowedNamespaces: ['default'] } },
-      answer: refusal(0),
-    }),
-  ),
-  changing('alice', 'PUT', {
-    does: 'takes the group that she does not hold off her key',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
-    content: { spec: { groups: ['devs'] } },
-    answer: 'allowed',
-  }),
-  changing('alice', 'PUT', {
-    does: 'renames and disables a key with a group that she does not hold',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['ops'] } },
-    content: { spec: { displayName: 'old', disabled: true } },
-    answer: 'allowed',
-  }),
-  ...flavours.map((flavour) =>
-    changing('root', flavour, {
-      does: `describes and disables their key with a group that they do not hold by ${flavour}`,
-      before: { by: 'argocd', spec: { user: 'root', groups: ['ops'] } },
-      content: { spec: { description: 'old', disabled: true } },
-      answer: 'allowed',
-    }),
-  ),
-  changing('carol', 'PUT', {
-    does: 'prolongs a key that she made, with groups that she may impersonate',
-    before: { by: 'carol', spec: { user: 'alice', groups: ['devs', 'ops'] } },
-    content: { spec: { ttl: 90 } },
-    answer: 'allowed',
-  }),
+  ...changes(resource, carols(['devs', 'ops']), [
+    ['alice', 'PUT', 'sets no key of her own where she holds not all groups', ownKey, refusal(1)],
+    ['holder', 'PUT', 'sets none over another key of hers either', ownKey, refusal(0)],
+    ['alice', 'PUT', 'takes off a group that she does not hold', { spec: { groups: ['devs'] } }, 'allowed'],
+    ['carol', 'PUT', 'prolongs a key that she made, with groups of hers', prolonged, 'allowed'],
+  ]),
+  ...changes(resource, { by: 'alice', spec: { user: 'alice', groups: ['devs'] } }, [
+    ['alice', 'PUT', 'may not add a group to her key', { spec: { groups: ['devs', 'ops'] } }, refusal(1)],
+  ]),
+  ...changes(resource, carols(['ops'], { ttl: 60 }), [
+    [
+      'alice',
+      'PUT',
+      'may not prolong a key of hers with a group that she does not hold',
+      prolonged,
+      refusal(0),
+    ],
+  ]),
+  ...changes(resource, carols(['ops']), [
+    ['alice', 'PUT', 'renames and disables a key with a group that she does not hold', off, 'allowed'],
+  ]),
+  ...changes(resource, { by: 'argocd', spec: { user: 'root', groups: ['ops'] } }, [
+    ['root', flavours, 'may not open a key with a group that they do not hold', open, refusal(0)],
+    ['root', flavours, 'describes and disables a key with such a group', described, 'allowed'],
+  ]),
 ]);
+
+const otherTypes: Content = {
+  spec: { user: { alice: true }, groups: 7, disabled: 'yes', scope: [] },
+  metadata: { labels: null },
+};
+
+describeRows(
+  'a key that was turned off, with a group that its user does not hold,',
+  changes(resource, carols(['ops'], { disabled: true, scope: {} }), [
+    ['alice', 'PUT', 'does not come back by disabled: false', on, refusal(0)],
+    ['alice', 'PUT', 'stays turned off without disabled', { spec: { disabled: null } }, 'allowed'],
+    ['alice', 'PUT', 'does not get another key', { spec: { key: plain, disabled: true } }, refusal(0)],
+    ['alice', 'PUT', 'does not get another name of the group', { spec: { groups: ['Ops'] } }, refusal(0)],
+    ['alice', 'PUT', 'comes back without the group', { spec: { groups: null, disabled: false } }, 'allowed'],
+    ['alice', 'PUT', 'gets no text as disabled', { spec: { disabled: 'true' } }, [422, /spec\.disabled/]],
+    ['mallory', 'PUT', 'gets no body whose parts have other types', otherTypes, 'not theirs'],
+  ]),
+);
 
 const sixteen = Array.from({ length: 16 }, (_, index) => `limit-group-${index}`);
 

@@ -6,9 +6,9 @@ import {
 } from '../../../src/api/resources.ts';
 import { hashOfOwnKey, objectOf, pathOf } from '../admission/objects.ts';
 import { admissionWorld, create, read, writers, writeStatus } from '../admission/world.ts';
-import { type Person, peopleOf } from './people.ts';
-import { type Content, describeRows, type Row } from './rows.ts';
-import { by, changeOf, creationOf } from './shorthand.ts';
+import { peopleOf } from './people.ts';
+import { type Content, describeRows } from './rows.ts';
+import { by, changes, creationOf } from './shorthand.ts';
 
 const refusal =
   'spec.key: you may not get this key, so you would never see what Latchkey generates; set spec.secretRef to a Secret that you may read, or spec.key to sha256: and the SHA-256 of a key of your own';
@@ -36,42 +36,40 @@ describeRows('a key that Latchkey is to generate', [
   creating('argocd', 'reads what it declares for others', { ...noKey, user: 'ci' }, 'allowed'),
 ]);
 
-const changing = (who: Person, does: string, before: Content['spec'], spec: Content['spec']): Row =>
-  changeOf(keys)(who, 'PUT', {
-    does,
-    before: { by: who, spec: before ?? {} },
-    content: spec === undefined ? {} : { spec },
-    answer: 'allowed',
-  });
 const ofBefore = { by: 'argocd', spec: { ...noKey, user: 'mallory', ttl: 3600 } } as const;
+const without: Content = { spec: { key: null } };
+const toSecret: Content = { spec: { key: null, secretRef } };
+const toHash: Content = { spec: { secretRef: null, key: hash } };
+const off: Content = { spec: { key: null, disabled: true } };
 
 describeRows('a change after which Latchkey would generate a key', [
-  { ...changing('mallory', 'drops no key that she sent', { key: hash }, { key: null }), answer: refused },
-  { ...changing('mallory', 'empties no key that she sent', { key: hash }, { key: '' }), answer: refused },
-  {
-    ...changing('mallory', 'drops none by disabling', { key: hash }, { key: null, disabled: true }),
-    answer: refused,
-  },
-  changing('mallory', 'disables it as it is', { key: hash }, { disabled: true }),
-  changing('mallory', 'sends another hash', { key: hash }, { key: hashOfOwnKey() }),
-  changing('keeper', 'moves from a hash to a Secret', { key: hash }, { key: null, secretRef }),
-  changing('keeper', 'moves from a Secret to a hash', { secretRef }, { secretRef: null, key: hash }),
-  changing('keeper', 'leaves secretRef out, which stays', { secretRef }, { secretRef: null }),
-  changing('root', 'drops a key that they sent', { key: hash }, { key: null }),
-  {
-    ...changing('mallory', 'changes a key as it was stored before this rule', {}, { ttl: 60 }),
-    before: ofBefore,
-  },
+  ...changes(keys, { by: 'mallory', spec: { key: hash } }, [
+    ['mallory', 'PUT', 'drops no key that she sent', without, refused],
+    ['mallory', 'PUT', 'empties no key that she sent', { spec: { key: '' } }, refused],
+    ['mallory', 'PUT', 'drops none by disabling', off, refused],
+    ['mallory', 'PUT', 'disables it as it is', { spec: { disabled: true } }, 'allowed'],
+    ['mallory', 'PUT', 'sends another hash', { spec: { key: hashOfOwnKey() } }, 'allowed'],
+  ]),
+  ...changes(keys, { by: 'keeper', spec: { key: hash } }, [
+    ['keeper', 'PUT', 'moves from a hash to a Secret', toSecret, 'allowed'],
+  ]),
+  ...changes(keys, { by: 'keeper', spec: { secretRef } }, [
+    ['keeper', 'PUT', 'moves from a Secret to a hash', toHash, 'allowed'],
+    ['keeper', 'PUT', 'leaves secretRef out, which stays', { spec: { secretRef: null } }, 'allowed'],
+  ]),
+  ...changes(keys, { by: 'root', spec: { key: hash } }, [
+    ['root', 'PUT', 'drops a key that they sent', without, 'allowed'],
+  ]),
+  ...changes(keys, ofBefore, [
+    ['mallory', 'PUT', 'changes a key as it was stored before this rule', { spec: { ttl: 60 } }, 'allowed'],
+  ]),
 ]);
 
 describeRows('a token or kubeconfig that the requester may not get', [
   creationOf(tokens)('mallory', 'is made all the same', { ttl: 60 }, 'allowed'),
-  changeOf(tokens)('keeper', 'PUT', {
-    does: 'is changed when the Secret is dropped',
-    before: { by: 'keeper', spec: { ttl: 60, accessKey: 'hers', secretRef } },
-    content: { spec: { secretRef: null } },
-    answer: 'allowed',
-  }),
+  ...changes(tokens, { by: 'keeper', spec: { ttl: 60, accessKey: 'hers', secretRef } }, [
+    ['keeper', 'PUT', 'is changed when the Secret is dropped', { spec: { secretRef: null } }, 'allowed'],
+  ]),
 ]);
 
 describe('for a key that Latchkey generates', async () => {

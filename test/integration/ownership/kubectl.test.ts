@@ -104,13 +104,4 @@ describe('kubectl, used by an administrator of the cluster on a key of somebody 
       message: expect.stringContaining(notTheirs[1]),
     });
   });
-
-  it('finds no subresource that would do instead', async () => {
-    const scale = pathOf(ownedAccessKeys, object.metadata.name, 'scale');
-    const answer = await people.root.send('PATCH', scale, {
-      body: { spec: { replicas: 0 } },
-      contentType: contentTypes.mergePatch,
-    });
-    expect(answer.status).toBe(404);
-  });
 });

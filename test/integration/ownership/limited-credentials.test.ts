@@ -12,6 +12,9 @@ import { peopleOf } from './people.ts';
 
 const message =
   'metadata.name: this request came with a credential that has an end, a scope or a parent, and may change only that credential and those that name it in spec.accessKey; log in again, or ask an administrator of the platform';
+const itself =
+  'spec: a limited credential may change of itself only displayName, description and disabled: true; log in again, or ask an administrator of the platform';
+const everyone = 'ownership-tests-everyone';
 const extra = 'impersonate-extra-management.platform.sh%2Faccess-key';
 const key = 'a-key-of-alice-that-works-for-her';
 
@@ -29,12 +32,16 @@ describe('a request with a credential that the gateway says is limited', async (
   };
 
   /** Alice as the gateway sends her on; she may read and patch too, as far as roles go. */
-  function limitedTo({ metadata }: TestObject): ApiClient {
+  function limitedTo({ metadata }: TestObject, group = 'ownership-tests-root'): ApiClient {
+    return sentWith(metadata, group).withHeaders({ [`${extra}-limited`]: 'true' });
+  }
+
+  /** The same without a word about limits. */
+  function sentWith({ name, ...metadata }: TestObject['metadata'], group: string): ApiClient {
     return world.admin.withHeaders({
       'impersonate-user': 'alice',
-      'impersonate-group': 'ownership-tests-root',
-      [extra]: `${metadata.name}/${metadata['uid']}`,
-      [`${extra}-limited`]: 'true',
+      'impersonate-group': group,
+      [extra]: `${name}/${metadata['uid']}`,
     });
   }
 
@@ -78,18 +85,36 @@ describe('a request with a credential that the gateway says is limited', async (
     }
   });
 
-  it('describes, disables and deletes itself', async () => {
+  const refusedItself = { status: 403, said: expect.stringContaining(itself) };
+
+  it.each([
+    ['a key with a scope', ownedAccessKeys, { user: 'alice', scope: {}, ttl: 600 }],
+    ['a key with an end', ownedAccessKeys, { user: 'alice', ttl: 600 }],
+    ['a token with rules', directClusterEndpointTokens, { rules: [{}], ttl: 600 }],
+    ['a token with a scope', directClusterEndpointTokens, { scope: {}, ttl: 600 }],
+    ['a kubeconfig', virtualClusterInstanceKubeConfigs, { virtualClusterInstance: 'usable' }],
+  ])('does not widen or prolong itself: %s', async (_, resource, spec) => {
+    const own = await create(people.alice, unreadObjectOf(resource, spec));
+    const longer = resource === virtualClusterInstanceKubeConfigs ? 'certificateTTL' : 'ttl';
+    for (const change of [{ scope: undefined, rules: undefined, [longer]: 90_000 }, { [longer]: 90_000 }])
+      expect(said(await put(limitedTo(own, everyone), own, change))).toEqual(refusedItself);
+  });
+
+  it('describes, disables and deletes itself, and other credentials of its user change it', async () => {
     const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
-    const itself = limitedTo(own);
+    const holder = limitedTo(own);
     for (const spec of [{ ttl: 900 }, { scope: {} }, { ttl: 0 }])
-      expect(said(await patch(itself, own, { spec }))).toEqual({
-        status: 403,
-        said: expect.stringContaining('spec: a limited credential may change of itself only displayName'),
-      });
-    expect(await patch(itself, own, { spec: { description: 'mine', disabled: true } })).toMatchObject({
-      status: 200,
-    });
-    expect(await remove(itself, own)).toMatchObject({ status: 200 });
+      expect(said(await patch(holder, own, { spec }))).toEqual(refusedItself);
+    expect(await put(limitedTo(own, everyone), own, { description: 'mine' })).toMatchObject({ status: 200 });
+    expect(await patch(holder, own, { spec: { disabled: true } })).toMatchObject({ status: 200 });
+    const disabled = await read(world, own);
+    expect(await put(people.holder, disabled, { ttl: 300 })).toMatchObject({ status: 200 });
+    expect(await remove(holder, own)).toMatchObject({ status: 200 });
+  });
+
+  it('changes itself without limits', async () => {
+    const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice' }));
+    expect(await put(sentWith(own.metadata, everyone), own, { ttl: 900 })).toMatchObject({ status: 200 });
   });
 });
 
@@ -99,6 +124,10 @@ const place = ({ kind, metadata }: TestObject) => pathOf(resourceOf(kind), metad
 
 const patch = async (client: ApiClient, object: TestObject, body: object): Promise<ApiAnswer> =>
   await client.send('PATCH', place(object), { body, contentType: contentTypes.mergePatch });
+
+/** Sends the object with this spec. */
+const put = async (client: ApiClient, object: TestObject, spec: object): Promise<ApiAnswer> =>
+  await client.send('PUT', place(object), { body: { ...object, spec: { ...object.spec, ...spec } } });
 
 const remove = async (client: ApiClient, object: TestObject, query: Record<string, string> = {}) =>
   await client.send('DELETE', place(object), { query });
@@ -111,7 +140,7 @@ async function attempts(client: ApiClient, object: TestObject): Promise<readonly
     await patch(client, object, { spec: { scope: null, ttl: 90 } }),
     await patch(client, object, { metadata: { labels: { a: 'b' } } }),
     await client.send('PATCH', place(object), { body: wrong, contentType: contentTypes.jsonPatch }),
-    await client.send('PUT', place(object), { body: { ...object, spec: { ...object.spec, ttl: 90 } } }),
+    await put(client, object, { ttl: 90 }),
     await remove(client, object),
     await remove(client, object, { dryRun: 'All' }),
   ];

@@ -16,6 +16,7 @@ import { adminClient } from '../admission/api-client.ts';
 import { objectOf, pathOf } from '../admission/objects.ts';
 import type { Person } from './people.ts';
 import { type Content, describeRows, type Flavour, type Row } from './rows.ts';
+import { type Creation, changes, creations, flavours } from './shorthand.ts';
 
 const field = 'metadata.ownerReferences: blockOwnerDeletion';
 const noRight = [
@@ -47,16 +48,15 @@ const realOwner = {
 
 const ours = 'management.platform.sh/v1';
 const owner = (apiVersion: string, kind: string, rest: object = {}): object => ({
-  apiVersion,
-  kind,
-  name: 'somebodys',
-  uid: randomUUID(),
-  blockOwnerDeletion: true,
+  ...{ apiVersion, kind, name: 'somebodys', uid: randomUUID(), blockOwnerDeletion: true },
   ...rest,
 });
 const ownedBy = (...ownerReferences: object[]): NonNullable<Content['metadata']> => ({ ownerReferences });
-const many = (count: number, apiVersion: string, kind: string): Content['metadata'] =>
+/** The metadata of an object that blocks the deletion of so many owners of this kind. */
+const blocks = (kind: string, apiVersion = ours, count = 1) =>
   ownedBy(...Array.from({ length: count }, () => owner(apiVersion, kind)));
+const owned = (blockOwnerDeletion?: boolean) =>
+  ownedBy(owner(ours, 'OwnedAccessKey', { blockOwnerDeletion }));
 
 /** A spec that nothing else stands in the way of. */
 function specOf(resource: Resource, who: Person): Record<string, unknown> {
@@ -66,293 +66,176 @@ function specOf(resource: Resource, who: Person): Record<string, unknown> {
   return {};
 }
 
-const creates =
-  (resource: Resource) =>
-  (
-    who: Person,
-    does: string,
-    metadata: Content['metadata'],
-    ...[answer, flavour]: readonly [Row['answer'], ('apply' | 'generateName')?]
-  ): Row => ({
-    who,
-    does: `${does}${flavour === undefined ? '' : ` by ${flavour}`}: ${resource.kind}`,
-    resource,
-    attempt: { verb: 'create', ...(flavour && { flavour }) },
-    content: { spec: specOf(resource, who), ...(metadata && { metadata }) },
-    answer,
-  });
-const [key, token, kubeConfig] = [creates(keys), creates(tokens), creates(kubeConfigs)];
+/** Rows in which somebody creates an object with these owners. */
+const creates = (table: readonly Creation<NonNullable<Content['metadata']>>[]): Row[] =>
+  creations(
+    table.map(([who, resource, does, metadata, ...rest]) => [
+      who,
+      resource,
+      does,
+      { spec: specOf(resource, who), metadata },
+      ...rest,
+    ]),
+  );
+
+const [key, token, kubeConfig] = ['OwnedAccessKey', 'DirectClusterEndpointToken', kubeConfigs.kind];
+const hidden = ownedBy(owner(ours, 'Cluster', { blockOwnerDeletion: false }), owner(ours, key));
 
 describeRows('a new object that blocks the deletion of a credential', [
-  ...[keys, tokens, kubeConfigs, instances, spaces, clusters].map((resource) =>
-    creates(resource)(
-      'alice',
-      'holds delete on all keys and get on none, and blocks none',
-      ownedBy(owner(ours, 'OwnedAccessKey')),
-      noRight,
-    ),
+  ...[keys, tokens, kubeConfigs, instances, spaces, clusters].flatMap((resource) =>
+    creates([
+      ['alice', resource, 'holds delete on all keys and get on none, and blocks none', blocks(key), noRight],
+    ]),
   ),
-  key(
-    'alice',
-    'blocks no token',
-    ownedBy(owner(ours, 'DirectClusterEndpointToken')),
-    noRight,
-    'generateName',
-  ),
-  kubeConfig(
-    'alice',
-    'blocks no kubeconfig',
-    ownedBy(owner(ours, 'VirtualClusterInstanceKubeConfig')),
-    noRight,
-  ),
-  key(
-    'alice',
-    'owned by any key blocks nothing',
-    ownedBy(owner(ours, 'OwnedAccessKey', { blockOwnerDeletion: false })),
-    allowed,
-  ),
-  token(
-    'alice',
-    'owned by any key blocks nothing without the field',
-    ownedBy(owner(ours, 'OwnedAccessKey', { blockOwnerDeletion: undefined })),
-    allowed,
-  ),
-  key(
-    'alice',
-    'hides no block among references without',
-    ownedBy(owner(ours, 'Cluster', { blockOwnerDeletion: false }), owner(ours, 'OwnedAccessKey')),
-    noRight,
-  ),
-  key('root', 'may get and delete every key', ownedBy(owner(ours, 'OwnedAccessKey')), allowed),
-  token('root', 'may get and delete every key', ownedBy(owner(ours, 'OwnedAccessKey')), allowed, 'apply'),
-  kubeConfig(
-    'root',
-    'may get and delete every kubeconfig',
-    ownedBy(owner(ours, 'VirtualClusterInstanceKubeConfig')),
-    allowed,
-    'generateName',
-  ),
-  kubeConfig(
-    'janitor',
-    'runs a namespace and blocks no key outside of it',
-    ownedBy(owner(ours, 'OwnedAccessKey')),
-    noRight,
-  ),
-  kubeConfig(
-    'janitor',
-    'runs a namespace and blocks a kubeconfig in it',
-    ownedBy(owner(ours, 'VirtualClusterInstanceKubeConfig')),
-    allowed,
-  ),
+  ...creates([
+    ['alice', keys, 'blocks no token', blocks(token), noRight, 'generateName'],
+    ['alice', kubeConfigs, 'blocks no kubeconfig', blocks(kubeConfig), noRight],
+    ['alice', keys, 'owned by any key blocks nothing', owned(false), allowed],
+    ['alice', tokens, 'owned by any key blocks nothing without the field', owned(), allowed],
+    ['alice', keys, 'hides no block among references without', hidden, noRight],
+    ['root', keys, 'may get and delete every key', blocks(key), allowed],
+    ['root', tokens, 'may get and delete every key', blocks(key), allowed, 'apply'],
+    ['root', kubeConfigs, 'may get and delete each kubeconfig', blocks(kubeConfig), allowed, 'generateName'],
+    ['janitor', kubeConfigs, 'runs a namespace and blocks no key outside of it', blocks(key), noRight],
+    ['janitor', kubeConfigs, 'runs a namespace and blocks a kubeconfig in it', blocks(kubeConfig), allowed],
+  ]),
 ]);
 
-describeRows('a new object that blocks the deletion of something else', [
-  kubeConfig('alice', 'deletes every instance', ownedBy(owner(ours, 'VirtualClusterInstance')), allowed),
-  kubeConfig('alice', 'deletes every space', ownedBy(owner(ours, 'SpaceInstance')), allowed),
-  key('alice', 'deletes every Cluster', ownedBy(owner(ours, 'Cluster')), allowed),
-  kubeConfig('mallory', 'deletes no ConfigMap', ownedBy(owner('v1', 'ConfigMap')), noRight),
-  kubeConfig('keeper', 'deletes ConfigMaps in the namespace', ownedBy(owner('v1', 'ConfigMap')), allowed),
-  key('keeper', 'deletes ConfigMaps in one namespace only', ownedBy(owner('v1', 'ConfigMap')), noRight),
-  key('deleter', 'deletes ConfigMaps in all namespaces', ownedBy(owner('v1', 'ConfigMap')), allowed),
-  kubeConfig(
-    'root',
-    'runs the platform and deletes no ConfigMap',
-    ownedBy(owner('v1', 'ConfigMap')),
-    noRight,
-    'generateName',
-  ),
-  token(
-    'root',
-    'runs the platform and deletes no namespace',
-    ownedBy(owner('v1', 'Namespace')),
-    noRight,
-    'apply',
-  ),
-  kubeConfig('janitor', 'deletes what is in the namespace', ownedBy(owner('v1', 'ConfigMap')), allowed),
-  kubeConfig('janitor', 'does not delete the namespace', ownedBy(owner('v1', 'Node')), noRight),
-  kubeConfig(
-    'keeper',
-    'deletes Widgets in the namespace, by name of the kind',
-    ownedBy(owner('example.com/v1', 'Widget')),
-    allowed,
-  ),
-  kubeConfig(
-    'janitor',
-    'deletes everything in the namespace, but Widgets could be outside of it',
-    ownedBy(owner('example.com/v1', 'Widget')),
-    noRight,
-  ),
-  key('keeper', 'deletes Widgets in one namespace only', ownedBy(owner('example.com/v1', 'Widget')), noRight),
-  kubeConfig('master', 'deletes everything', ownedBy(owner('example.com/v1', 'Widget')), allowed),
-]);
+const configMap = blocks('ConfigMap', 'v1');
+const widget = blocks('Widget', 'example.com/v1');
+const elsewhere = 'deletes everything in the namespace, but Widgets could be outside of it';
+
+describeRows(
+  'a new object that blocks the deletion of something else',
+  creates([
+    ['alice', kubeConfigs, 'deletes every instance', blocks('VirtualClusterInstance'), allowed],
+    ['alice', kubeConfigs, 'deletes every space', blocks('SpaceInstance'), allowed],
+    ['alice', keys, 'deletes every Cluster', blocks('Cluster'), allowed],
+    ['mallory', kubeConfigs, 'deletes no ConfigMap', configMap, noRight],
+    ['keeper', kubeConfigs, 'deletes ConfigMaps in the namespace', configMap, allowed],
+    ['keeper', keys, 'deletes ConfigMaps in one namespace only', configMap, noRight],
+    ['deleter', keys, 'deletes ConfigMaps in all namespaces', configMap, allowed],
+    ['root', kubeConfigs, 'runs the platform and deletes no ConfigMap', configMap, noRight, 'generateName'],
+    [
+      'root',
+      tokens,
+      'runs the platform and deletes no namespace',
+      blocks('Namespace', 'v1'),
+      noRight,
+      'apply',
+    ],
+    ['janitor', kubeConfigs, 'deletes what is in the namespace', configMap, allowed],
+    ['janitor', kubeConfigs, 'does not delete the namespace', blocks('Node', 'v1'), noRight],
+    ['keeper', kubeConfigs, 'deletes Widgets in the namespace, by name of the kind', widget, allowed],
+    ['janitor', kubeConfigs, elsewhere, widget, noRight],
+    ['keeper', keys, 'deletes Widgets in one namespace only', widget, noRight],
+    ['master', kubeConfigs, 'deletes everything', widget, allowed],
+  ]),
+);
+
+const guessed = [
+  ['v1', 'Namespace'],
+  ['v1', 'Endpoints'],
+  ['networking.k8s.io/v1', 'NetworkPolicy'],
+  ['networking.k8s.io/v1', 'Ingress'],
+  ['networking.k8s.io/v1', 'IngressClass'],
+  ['gateway.networking.k8s.io/v1', 'Gateway'],
+  ['example.com/v1alpha1', 'Widget'],
+  ['example.com/v1', 'Policy'],
+  ['example.com/v1', 'Glass'],
+  ['example.com/v1', 'MyEndpoints'],
+] as const;
+const unclear = [
+  ['v1', 'Pod/status'],
+  ['v1', 'Config Map'],
+  ['v1', 'Ünit'],
+  ['v1', '*'],
+  ['v1', 'K'.repeat(64)],
+  ['Example.com/v1', 'Widget'],
+  ['*/v1', 'Widget'],
+  [ours, 'ownedaccesskey'],
+  [ours, 'OwnedAccessKeies'],
+  ['management.platform.sh/v9', 'OwnedAccessKey'],
+] as const;
 
 describeRows('the resource of a kind', [
-  ...(
-    [
-      ['v1', 'Namespace'],
-      ['v1', 'Endpoints'],
-      ['networking.k8s.io/v1', 'NetworkPolicy'],
-      ['networking.k8s.io/v1', 'Ingress'],
-      ['networking.k8s.io/v1', 'IngressClass'],
-      ['gateway.networking.k8s.io/v1', 'Gateway'],
-      ['example.com/v1alpha1', 'Widget'],
-      ['example.com/v1', 'Policy'],
-      ['example.com/v1', 'Glass'],
-      ['example.com/v1', 'MyEndpoints'],
-    ] as const
-  ).flatMap(([apiVersion, kind]) => [
-    kubeConfig('deleter', `is known: ${kind}`, ownedBy(owner(apiVersion, kind)), allowed),
-    token('mallory', `is asked for: ${kind}`, ownedBy(owner(apiVersion, kind)), noRight),
+  ...guessed.flatMap(([apiVersion, kind]) =>
+    creates([
+      ['deleter', kubeConfigs, `is known: ${kind}`, blocks(kind, apiVersion), allowed],
+      ['mallory', tokens, `is asked for: ${kind}`, blocks(kind, apiVersion), noRight],
+    ]),
+  ),
+  ...unclear.flatMap(([apiVersion, kind]) =>
+    creates([['master', keys, `cannot be told: ${apiVersion} ${kind}`, blocks(kind, apiVersion), noKind]]),
+  ),
+]);
+
+const eightWidgets = blocks('Widget', 'example.com/v1', 8);
+const eighth = ownedBy(...Array.from({ length: 7 }, () => owner(ours, 'Cluster')), owner(ours, key));
+
+describeRows(
+  'very many owners',
+  creates([
+    ['master', tokens, 'blocks eight of a known kind', blocks('Namespace', 'v1', 8), allowed],
+    ['root', tokens, 'blocks eight keys, each of which takes two checks', blocks(key, ours, 8), allowed],
+    ['deleter', kubeConfigs, 'blocks eight of a kind that is not known', eightWidgets, allowed],
+    ['janitor', kubeConfigs, 'blocks none of eight that may be outside', eightWidgets, noRight],
+    ['master', tokens, 'does not block nine at once', blocks('Namespace', 'v1', 9), tooMany],
+    ['master', tokens, 'does not block very many', blocks('Namespace', 'v1', 150), tooMany],
+    ['alice', keys, 'does not hide the eighth behind others that she may delete', eighth, noRight],
   ]),
-  ...(
-    [
-      ['v1', 'Pod/status'],
-      ['v1', 'Config Map'],
-      ['v1', 'Ünit'],
-      ['v1', '*'],
-      ['v1', 'K'.repeat(64)],
-      ['Example.com/v1', 'Widget'],
-      ['*/v1', 'Widget'],
-      [ours, 'ownedaccesskey'],
-      [ours, 'OwnedAccessKeies'],
-      ['management.platform.sh/v9', 'OwnedAccessKey'],
-    ] as const
-  ).map(([apiVersion, kind]) =>
-    key('master', `cannot be told: ${apiVersion} ${kind}`, ownedBy(owner(apiVersion, kind)), noKind),
-  ),
-]);
+);
 
-describeRows('very many owners', [
-  token('master', 'blocks eight of a known kind', many(8, 'v1', 'Namespace'), allowed),
-  token(
-    'root',
-    'blocks eight keys, each of which takes two checks',
-    many(8, ours, 'OwnedAccessKey'),
-    allowed,
-  ),
-  kubeConfig(
-    'deleter',
-    'blocks eight of a kind that is not known',
-    many(8, 'example.com/v1', 'Widget'),
-    allowed,
-  ),
-  kubeConfig(
-    'janitor',
-    'blocks none of eight that may be outside',
-    many(8, 'example.com/v1', 'Widget'),
-    noRight,
-  ),
-  token('master', 'does not block nine at once', many(9, 'v1', 'Namespace'), tooMany),
-  token('master', 'does not block very many', many(150, 'v1', 'Namespace'), tooMany),
-  key(
-    'alice',
-    'does not hide the eighth behind others that she may delete',
-    ownedBy(...Array.from({ length: 7 }, () => owner(ours, 'Cluster')), owner(ours, 'OwnedAccessKey')),
-    noRight,
-  ),
-]);
-
-const updates = (
-  who: Person,
-  flavour: Flavour,
-  does: string,
-  ...[before, metadata, answer]: readonly [
-    NonNullable<Row['before']>,
-    NonNullable<Content['metadata']>,
-    Row['answer'],
-  ]
-): Row => ({
-  who,
-  does: `${does} by ${flavour}`,
-  resource: keys,
-  attempt: { verb: 'update', flavour },
-  before,
-  content: { metadata, spec: flavour.includes('apply') ? { user: who } : {} },
-  answer,
-});
-
+const real = (blockOwnerDeletion: boolean) => ({ ...realOwner, blockOwnerDeletion });
 const roots = { by: 'root', spec: { user: 'root' } } as const;
-const loose = { ...roots, metadata: ownedBy({ ...realOwner }) };
+const loose = { ...roots, metadata: ownedBy(realOwner) };
 /** Made by somebody who may delete the owner; its owner may not. */
-const blocked = {
-  by: 'argocd',
-  spec: { user: 'root' },
-  metadata: ownedBy({ ...realOwner, blockOwnerDeletion: true }),
-} as const;
-const flavours = ['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const;
+const blocked = { by: 'argocd', spec: { user: 'root' }, metadata: ownedBy(real(true)) } as const;
+
+/** An apply has to name the identity, too. */
+const withOwners = (flavour: Flavour, metadata: NonNullable<Content['metadata']>): Content => ({
+  metadata,
+  spec: flavour.includes('apply') ? { user: 'root' } : {},
+});
+const toNamespace = blocks('Namespace', 'v1');
+const noted = { metadata: { annotations: { note: 'x' } } };
+const another = ownedBy(real(true), owner('v1', 'Namespace', { blockOwnerDeletion: false }));
+const anotherBlock = ownedBy(real(true), owner('v1', 'Namespace'));
+const namesake = ownedBy({ ...real(true), uid: randomUUID() });
 
 describeRows('an object that has owners or gets some', [
   ...flavours.flatMap((flavour) => [
-    updates(
-      'root',
-      flavour,
-      'blocks no owner that they may not delete',
-      roots,
-      ownedBy(owner('v1', 'Namespace')),
-      noRight,
-    ),
-    updates(
-      'root',
-      flavour,
-      'turns no reference into a block',
-      loose,
-      ownedBy({ ...realOwner, blockOwnerDeletion: true }),
-      flavour === 'apply' ? [409, /conflict/] : noRight,
-    ),
+    ...changes(keys, roots, [
+      [
+        'root',
+        flavour,
+        `blocks no owner that they may not delete by ${flavour}`,
+        withOwners(flavour, toNamespace),
+        noRight,
+      ],
+    ]),
+    ...changes(keys, loose, [
+      [
+        'root',
+        flavour,
+        `turns no reference into a block by ${flavour}`,
+        withOwners(flavour, ownedBy(real(true))),
+        flavour === 'apply' ? [409, /conflict/] : noRight,
+      ],
+    ]),
   ]),
-  updates(
-    'alice',
-    'PUT',
-    "does not block somebody's key with her own",
-    { by: 'alice', spec: { user: 'alice' } },
-    ownedBy(owner(ours, 'OwnedAccessKey')),
-    noRight,
-  ),
-  updates(
-    'root',
-    'merge patch',
-    'changes what has a block from before',
-    blocked,
-    { annotations: { note: 'x' } },
-    allowed,
-  ),
-  updates(
-    'root',
-    'PUT',
-    'keeps a block from before and adds an owner',
-    blocked,
-    ownedBy(
-      { ...realOwner, blockOwnerDeletion: true },
-      owner('v1', 'Namespace', { blockOwnerDeletion: false }),
-    ),
-    allowed,
-  ),
-  updates(
-    'root',
-    'PUT',
-    'does not block another owner beside the one from before',
-    blocked,
-    ownedBy({ ...realOwner, blockOwnerDeletion: true }, owner('v1', 'Namespace')),
-    noRight,
-  ),
-  updates(
-    'root',
-    'PUT',
-    'does not block another object of the same name',
-    blocked,
-    ownedBy({ ...realOwner, uid: randomUUID(), blockOwnerDeletion: true }),
-    noRight,
-  ),
-  updates(
-    'root',
-    'JSON patch',
-    'takes a block away',
-    blocked,
-    ownedBy({ ...realOwner, blockOwnerDeletion: false }),
-    allowed,
-  ),
-  updates('root', 'PUT', 'takes all owners away', blocked, { ownerReferences: null }, allowed),
-  updates('garbageCollector', 'PUT', 'is not judged', roots, ownedBy(owner('v1', 'Namespace')), allowed),
+  ...changes(keys, { by: 'alice', spec: { user: 'alice' } }, [
+    ['alice', 'PUT', "does not block somebody's key with her own", { metadata: blocks(key) }, noRight],
+  ]),
+  ...changes(keys, blocked, [
+    ['root', 'merge patch', 'changes what has a block from before', noted, allowed],
+    ['root', 'PUT', 'keeps a block from before and adds an owner', { metadata: another }, allowed],
+    ['root', 'PUT', 'blocks no other owner beside the one from before', { metadata: anotherBlock }, noRight],
+    ['root', 'PUT', 'does not block another object of the same name', { metadata: namesake }, noRight],
+    ['root', 'JSON patch', 'takes a block away', { metadata: ownedBy(real(false)) }, allowed],
+    ['root', 'PUT', 'takes all owners away', { metadata: { ownerReferences: null } }, allowed],
+  ]),
+  ...changes(keys, roots, [['garbageCollector', 'PUT', 'is not judged', { metadata: toNamespace }, allowed]]),
 ]);
 
 describe('owner references without a block', () => {

@@ -1,11 +1,10 @@
 import {
   clusters,
   virtualClusterInstances as instances,
-  type Resource,
   spaceInstances as spaces,
 } from '../../../src/api/resources.ts';
-import type { Person } from './people.ts';
-import { type Attempt, type Content, describeRows, type Row } from './rows.ts';
+import { type Content, describeRows } from './rows.ts';
+import { changes, creations, deletes, flavours } from './shorthand.ts';
 
 const noSecret = [
   403,
@@ -24,260 +23,143 @@ const noCluster = [
 ] as const;
 const allowed = 'allowed' as const;
 
-const creates =
-  (resource: Resource) =>
-  (
-    who: Person,
-    does: string,
-    content: Content,
-    ...[answer, flavour]: readonly [Row['answer'], ('apply' | 'generateName')?]
-  ): Row => ({
-    who,
-    does: flavour === undefined ? does : `${does} by ${flavour}`,
-    resource,
-    attempt: { verb: 'create', ...(flavour && { flavour }) },
-    content,
-    answer,
-  });
-
-const instance = creates(instances);
-const secret = (name: string, key?: string) => ({ kubeConfigSecretRef: { name, ...(key && { key }) } });
+const named = (name: string, key?: string) => ({ kubeConfigSecretRef: { name, ...(key && { key }) } });
+const secret = (name: string, key?: string): Content => ({ spec: named(name, key) });
 const virtualCluster = (name: string) => ({ clusterRef: { virtualCluster: name } });
+const evil = { server: 'https://mallory.example' };
+const entry = { kubeConfigSecretRef: { key: 'value' } };
+/** The reference is absent: the Secret counts that has the name by default. */
+const byDefault: Content = { spec: {} };
+const ownServer: Content = { spec: { ...named('mine'), server: 'https://shop.example.com' } };
+const calledMine: Content = { spec: {}, metadata: { name: 'mine' } };
+const entryOfMine: Content = { spec: { ...virtualCluster('mine'), ...entry } };
+const hiddenSecret: Content = { spec: { ...virtualCluster('mine'), ...named('other') } };
+const hiddenCluster: Content = { spec: virtualCluster('other'), metadata: { name: 'mine' } };
+const sends = 'may write Secrets, not get them, and sends none to a server of their choice';
 
-describeRows('the administrator kubeconfig of an instance', [
-  instance(
-    'mallory',
-    'uses no Secret of a namespace by the name that it has by default',
-    { spec: {} },
-    noSecret,
-  ),
-  instance(
-    'mallory',
-    'uses no Secret whose name the server has still to choose',
-    {},
-    noSecret,
-    'generateName',
-  ),
-  instance(
-    'mallory',
-    'uses no Secret of a virtual cluster that she names',
-    { spec: virtualCluster('shop') },
-    noSecret,
-  ),
-  instance('mallory', 'uses no Secret that its creator may not get', { spec: secret('other') }, noSecret),
-  instance(
-    'mallory',
-    'gains nothing by an entry of her choice',
-    { spec: { kubeConfigSecretRef: { key: 'value' } } },
-    noSecret,
-  ),
-  instance('mallory', 'gains nothing by an empty reference', { spec: { kubeConfigSecretRef: {} } }, noSecret),
-  instance(
-    'mallory',
-    'sends no token of an administrator to a server of her choice',
-    { spec: { server: 'https://mallory.example' } },
-    noSecret,
-  ),
-  instance(
-    'getless',
-    'may write Secrets, not get them, and sends none to a server of their choice',
-    { spec: { ...secret('other'), server: 'https://mallory.example' } },
-    noSecret,
-  ),
-  instance(
-    'keeper',
-    'names the server for a Secret of their own',
-    { spec: { ...secret('mine'), server: 'https://shop.example.com' } },
-    allowed,
-  ),
-  instance('getless', 'may write Secrets and not get them', { spec: secret('other') }, noSecret),
-  instance('root', 'runs the platform and may not get Secrets', { spec: {} }, noSecret),
-  instance('root', 'runs the platform and may not get Secrets', { spec: {} }, noSecret, 'apply'),
-  instance('createless', 'needs no other verb', { spec: secret('other') }, allowed),
-  instance('updateless', 'needs no other verb', { spec: secret('other') }, allowed),
-  instance('alice', 'gets all Secrets there', { spec: {} }, allowed),
-  instance('alice', 'gets all Secrets there', {}, allowed, 'generateName'),
-  instance('argocd', 'gets all Secrets', { spec: secret('other', 'value') }, allowed, 'apply'),
-  instance('master', 'gets all Secrets', { spec: secret('other') }, allowed),
-  instance('keeper', 'names their own', { spec: secret('mine') }, allowed),
-  instance('keeper', 'names an entry of their own', { spec: secret('mine', 'value') }, allowed),
-  instance(
-    'keeper',
-    'names the virtual cluster whose Secret they may get',
-    { spec: virtualCluster('mine') },
-    allowed,
-  ),
-  instance(
-    'keeper',
-    'calls the instance as that virtual cluster',
-    { spec: {}, metadata: { name: 'mine' } },
-    allowed,
-  ),
-  instance(
-    'keeper',
-    'names an entry only, of the Secret of that virtual cluster',
-    { spec: { ...virtualCluster('mine'), kubeConfigSecretRef: { key: 'value' } } },
-    allowed,
-  ),
-  instance(
-    'keeper',
-    'cannot hide a Secret behind the name of that virtual cluster',
-    { spec: { ...virtualCluster('mine'), ...secret('other') } },
-    noSecret,
-  ),
-  instance(
-    'keeper',
-    'cannot hide a virtual cluster behind the name of the instance',
-    { spec: virtualCluster('other'), metadata: { name: 'mine' } },
-    noSecret,
-  ),
-]);
+describeRows(
+  'the administrator kubeconfig of an instance',
+  creations([
+    ['mallory', instances, 'uses no Secret by the name that it has by default', byDefault, noSecret],
+    [
+      'mallory',
+      instances,
+      'uses none of a name the server has still to choose',
+      {},
+      noSecret,
+      'generateName',
+    ],
+    [
+      'mallory',
+      instances,
+      'uses none of a named virtual cluster',
+      { spec: virtualCluster('shop') },
+      noSecret,
+    ],
+    ['mallory', instances, 'uses no Secret that its creator may not get', secret('other'), noSecret],
+    ['mallory', instances, 'gains nothing by an entry of her choice', { spec: entry }, noSecret],
+    ['mallory', instances, 'gains nothing by nothing', { spec: { kubeConfigSecretRef: {} } }, noSecret],
+    ['mallory', instances, 'sends no token of an administrator elsewhere', { spec: evil }, noSecret],
+    ['getless', instances, sends, { spec: { ...named('other'), ...evil } }, noSecret],
+    ['keeper', instances, 'names the server for a Secret of their own', ownServer, allowed],
+    ['getless', instances, 'may write Secrets and not get them', secret('other'), noSecret],
+    ['root', instances, 'runs the platform and may not get Secrets', byDefault, noSecret],
+    ['root', instances, 'runs the platform and may not get Secrets', byDefault, noSecret, 'apply'],
+    ['createless', instances, 'needs no other verb', secret('other'), allowed],
+    ['updateless', instances, 'needs no other verb', secret('other'), allowed],
+    ['alice', instances, 'gets all Secrets there', byDefault, allowed],
+    ['alice', instances, 'gets all Secrets there', {}, allowed, 'generateName'],
+    ['argocd', instances, 'gets all Secrets', secret('other', 'value'), allowed, 'apply'],
+    ['master', instances, 'gets all Secrets', secret('other'), allowed],
+    ['keeper', instances, 'names their own', secret('mine'), allowed],
+    ['keeper', instances, 'names an entry of their own', secret('mine', 'value'), allowed],
+    ['keeper', instances, 'names the virtual cluster', { spec: virtualCluster('mine') }, allowed],
+    ['keeper', instances, 'calls the instance as that virtual cluster', calledMine, allowed],
+    ['keeper', instances, 'names an entry only, of the Secret of that virtual cluster', entryOfMine, allowed],
+    ['keeper', instances, 'hides no Secret behind the virtual cluster', hiddenSecret, noSecret],
+    [
+      'keeper',
+      instances,
+      'hides no virtual cluster behind the name of the instance',
+      hiddenCluster,
+      noSecret,
+    ],
+  ]),
+);
 
 const immutable = (field: string) => [422, new RegExp(`spec\\.${field} cannot change; delete the`)] as const;
-const updates = (
-  resource: Resource,
-  row: Pick<Row, 'who' | 'does' | 'content' | 'answer'> & {
-    before: NonNullable<Row['before']>;
-    flavour?: Extract<Attempt, { verb: 'update' }>['flavour'];
-  },
-): Row => {
-  const { flavour = 'PUT', ...rest } = row;
-  return { ...rest, does: `${row.does} by ${flavour}`, resource, attempt: { verb: 'update', flavour } };
-};
 const alices = { by: 'alice', spec: {} } as const;
+const roots: Content = { spec: { server: 'https://root.example' } };
+const renamed: Content = { spec: { displayName: 'Shop' }, metadata: { annotations: { note: 'x' } } };
+const free = 'changes what does not lead to a Secret, without a right on it,';
+const toDefault: Content = { spec: { kubeConfigSecretRef: null } };
 
 describeRows('an instance that exists', [
-  ...(['PUT', 'merge patch', 'JSON patch', 'apply', 'forced apply'] as const).flatMap((flavour) => [
-    updates(instances, {
-      who: 'root',
-      does: 'does not lead it to another Secret',
-      flavour,
-      before: alices,
-      content: { spec: secret('other') },
-      answer: immutable('kubeConfigSecretRef'),
-    }),
-    updates(instances, {
-      who: 'root',
-      does: 'does not send the token in its Secret to a server of their choice',
-      flavour,
-      before: alices,
-      content: { spec: { server: 'https://root.example' } },
-      answer: immutable('server'),
-    }),
-    updates(instances, {
-      who: 'root',
-      does: 'changes what does not lead to a Secret, without a right on it,',
-      flavour,
-      before: alices,
-      content: { spec: { displayName: 'Shop' }, metadata: { annotations: { note: 'x' } } },
-      answer: allowed,
-    }),
+  ...changes(instances, alices, [
+    ['root', flavours, 'does not lead to another Secret', secret('other'), immutable('kubeConfigSecretRef')],
+    ['root', flavours, 'does not send its token to a server of their choice', roots, immutable('server')],
+    ['root', flavours, free, renamed, allowed],
+    ['mallory', 'PUT', 'is not led elsewhere', { spec: virtualCluster('shop') }, immutable('clusterRef')],
   ]),
-  updates(instances, {
-    who: 'mallory',
-    does: 'does not lead it to another virtual cluster',
-    before: alices,
-    content: { spec: virtualCluster('shop') },
-    answer: immutable('clusterRef'),
-  }),
-  updates(instances, {
-    who: 'mallory',
-    does: 'does not lead it to the Secret that counts by default',
-    before: { by: 'alice', spec: secret('other') },
-    content: { spec: { kubeConfigSecretRef: null } },
-    answer: immutable('kubeConfigSecretRef'),
-  }),
-  {
-    who: 'mallory',
-    does: 'deletes it without a right on its Secret',
-    resource: instances,
-    attempt: { verb: 'delete' },
-    before: alices,
-    answer: allowed,
-  },
+  ...changes(instances, { by: 'alice', spec: named('other') }, [
+    ['mallory', 'PUT', 'does not lead to the default', toDefault, immutable('kubeConfigSecretRef')],
+  ]),
+  ...deletes(instances, alices, [['mallory', 'deletes it without a right on its Secret', allowed]]),
 ]);
 
-const cluster = creates(clusters);
 const at = (namespace: string, name: string) => ({ spec: { kubeConfigSecretRef: { namespace, name } } });
+const [mine, signingKeys] = [at('default', 'mine'), at('latchkey-system', 'latchkey-signing-keys')];
+const access = at('latchkey-targets', 'latchkey-target-1');
+const direct = { spec: { directEndpoint: { host: 'east.example.com' } } };
 
 describeRows('the administrator kubeconfig of a Cluster', [
-  cluster('mallory', 'uses no Secret that she may not get', at('default', 'mine'), noSecret),
-  cluster('mallory', 'uses no Secret that she may not get', at('default', 'mine'), noSecret, 'generateName'),
-  cluster('getless', 'may write Secrets and not get them', at('default', 'mine'), noSecret),
-  cluster('root', 'runs the platform and may not get Secrets', at('default', 'mine'), noSecret),
-  cluster('root', 'runs the platform and may not get Secrets', at('default', 'mine'), noSecret, 'apply'),
-  cluster('keeper', 'uses none besides their own', at('default', 'other'), noSecret),
-  cluster('keeper', 'uses none of another namespace', at('kube-system', 'mine'), noSecret),
-  cluster('alice', 'uses none of another namespace', at('kube-system', 'mine'), noSecret),
-  cluster('mallory', 'uses no Secret of Latchkey', at('latchkey-system', 'latchkey-signing-keys'), notOurs),
-  cluster('argocd', 'uses no Secret of Latchkey', at('latchkey-system', 'latchkey-signing-keys'), notOurs),
-  cluster(
-    'argocd',
-    'uses no Secret of Latchkey',
-    at('latchkey-targets', 'latchkey-target-1'),
-    notOurs,
-    'apply',
-  ),
-  cluster('mallory', 'uses no access to a target', at('latchkey-targets', 'latchkey-target-1'), notOurs),
-  cluster('master', 'uses no access to a target', at('latchkey-targets', 'latchkey-target-1'), notOurs),
-  cluster('master', 'uses no Secret of Latchkey', at('latchkey-system', 'latchkey-signing-keys'), notOurs),
-  cluster('master', 'uses no Secret of Latchkey', at('latchkey-system', 'any'), notOurs, 'generateName'),
-  cluster('keeper', 'uses their own', at('default', 'mine'), allowed),
-  cluster('master', 'uses any other', at('kube-system', 'any'), allowed),
-  cluster('mallory', 'needs no right without a Secret', { spec: {} }, allowed),
-  cluster(
-    'mallory',
-    'needs no right on a Secret for a direct endpoint',
-    { spec: { directEndpoint: { host: 'east.example.com' } } },
-    allowed,
-  ),
-  updates(clusters, {
-    who: 'root',
-    does: 'does not give a Secret to one that has none',
-    before: { by: 'mallory', spec: {} },
-    content: at('default', 'mine'),
-    answer: immutable('kubeConfigSecretRef'),
-  }),
-  updates(clusters, {
-    who: 'root',
-    does: 'changes what does not lead to a Secret, without a right on it,',
-    flavour: 'merge patch',
-    before: { by: 'keeper', ...at('default', 'mine') },
-    content: { spec: { displayName: 'East' } },
-    answer: allowed,
-  }),
+  ...creations([
+    ['mallory', clusters, 'uses no Secret that she may not get', mine, noSecret],
+    ['mallory', clusters, 'uses no Secret that she may not get', mine, noSecret, 'generateName'],
+    ['getless', clusters, 'may write Secrets and not get them', mine, noSecret],
+    ['root', clusters, 'runs the platform and may not get Secrets', mine, noSecret],
+    ['root', clusters, 'runs the platform and may not get Secrets', mine, noSecret, 'apply'],
+    ['keeper', clusters, 'uses none besides their own', at('default', 'other'), noSecret],
+    ['keeper', clusters, 'uses none of another namespace', at('kube-system', 'mine'), noSecret],
+    ['alice', clusters, 'uses none of another namespace', at('kube-system', 'mine'), noSecret],
+    ['mallory', clusters, 'uses no Secret of Latchkey', signingKeys, notOurs],
+    ['argocd', clusters, 'uses no Secret of Latchkey', signingKeys, notOurs],
+    ['argocd', clusters, 'uses no Secret of Latchkey', access, notOurs, 'apply'],
+    ['mallory', clusters, 'uses no access to a target', access, notOurs],
+    ['master', clusters, 'uses no access to a target', access, notOurs],
+    ['master', clusters, 'uses no Secret of Latchkey', signingKeys, notOurs],
+    ['master', clusters, 'uses no Secret of Latchkey', at('latchkey-system', 'any'), notOurs, 'generateName'],
+    ['keeper', clusters, 'uses their own', mine, allowed],
+    ['master', clusters, 'uses any other', at('kube-system', 'any'), allowed],
+    ['mallory', clusters, 'needs no right without a Secret', { spec: {} }, allowed],
+    ['mallory', clusters, 'needs no right on a Secret for a direct endpoint', direct, allowed],
+  ]),
+  ...changes(clusters, { by: 'mallory', spec: {} }, [
+    ['root', 'PUT', 'gives no Secret to one that has none', mine, immutable('kubeConfigSecretRef')],
+  ]),
+  ...changes(clusters, { by: 'keeper', ...mine }, [
+    ['root', 'merge patch', free, { spec: { displayName: 'East' } }, allowed],
+  ]),
 ]);
 
-const space = creates(spaces);
 const bound = (name: string, namespace = 'shop') => ({ spec: { clusterRef: { cluster: name, namespace } } });
+const system = bound('east', 'kube-system');
+const ofEast: Content = { spec: { clusterRef: { cluster: 'east', virtualCluster: 'mine' } } };
 
 describeRows('a Cluster that a space or an instance names', [
-  space('mallory', 'has no namespace of it used', bound('east'), noCluster),
-  space('mallory', 'has no namespace of it used', bound('east', 'kube-system'), noCluster, 'generateName'),
-  space('root', 'runs the platform, and has no namespace of it used', bound('west'), noCluster, 'apply'),
-  space('keeper', 'has no namespace used of one where they may not', bound('west'), noCluster),
-  space('keeper', 'has one used of the one where they may', bound('east'), allowed),
-  space('master', 'has any used', bound('west'), allowed),
-  space('mallory', 'needs no right without one', { spec: {} }, allowed),
-  updates(spaces, {
-    who: 'mallory',
-    does: 'does not lead it elsewhere',
-    before: { by: 'keeper', ...bound('east') },
-    content: bound('east', 'kube-system'),
-    answer: immutable('clusterRef'),
-  }),
-  updates(spaces, {
-    who: 'mallory',
-    does: 'changes what does not lead to a Cluster',
-    before: { by: 'keeper', ...bound('east') },
-    content: { spec: { displayName: 'Shop' } },
-    answer: allowed,
-  }),
-  instance('alice', 'names none where she may not', { spec: { clusterRef: { cluster: 'east' } } }, noCluster),
-  instance(
-    'keeper',
-    'names the one where they may',
-    { spec: { clusterRef: { cluster: 'east', virtualCluster: 'mine' } } },
-    allowed,
-  ),
+  ...creations([
+    ['mallory', spaces, 'has no namespace of it used', bound('east'), noCluster],
+    ['mallory', spaces, 'has no namespace of it used', system, noCluster, 'generateName'],
+    ['root', spaces, 'runs the platform, and has no namespace used', bound('west'), noCluster, 'apply'],
+    ['keeper', spaces, 'has no namespace used of one where they may not', bound('west'), noCluster],
+    ['keeper', spaces, 'has one used of the one where they may', bound('east'), allowed],
+    ['master', spaces, 'has any used', bound('west'), allowed],
+    ['mallory', spaces, 'needs no right without one', { spec: {} }, allowed],
+    ['alice', instances, 'names none elsewhere', { spec: { clusterRef: { cluster: 'east' } } }, noCluster],
+    ['keeper', instances, 'names the one where they may', ofEast, allowed],
+  ]),
+  ...changes(spaces, { by: 'keeper', ...bound('east') }, [
+    ['mallory', 'PUT', 'does not lead it elsewhere', system, immutable('clusterRef')],
+    ['mallory', 'PUT', 'changes what leads to no Cluster', { spec: { displayName: 'Shop' } }, allowed],
+  ]),
 ]);
