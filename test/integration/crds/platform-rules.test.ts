@@ -12,6 +12,18 @@ const portRange =
   'has a port that cannot be; write one from 1 to 65535, without leading zeros, or none for 443';
 const hostForm =
   'must name a host that can be: 1 to 63 characters between dots, 253 in all, and an address (what ends in a number) of four numbers up to 255';
+/** The text about one value of a field. */
+const invalid = (field: string, value: string, rule: string): string =>
+  `spec.${field}: Invalid value: "${value}": spec.${field} ${rule}`;
+const secretName = "must be the name of a Secret (lower-case letters, digits, '-' and '.')";
+const secretKey = "must be a key of a Secret (letters, digits, '-', '_' and '.')";
+const roleName = "must be the name of a ClusterRole, not '.' or '..', and without '/' and '%'";
+const noRole = 'must not be empty; name a ClusterRole, or remove the field for cluster-admin';
+const ingress = (host: string) => ({ accessPoint: { ingress: { host } } });
+const role = (clusterRole: string) => ({ access: { clusterRole } });
+const ingressHost = 'accessPoint.ingress.host';
+const clusterOf = (value: string) => invalid('clusterRef.cluster', value, objectName);
+const namespaceOf = (value: string) => invalid('clusterRef.namespace', value, namespaceName);
 const badPorts = ['x.com:0', 'x.com:65536', 'x.com:99999', 'x.com:123456', '10.0.0.1:080'];
 const badHosts = ['x..y', 'x.-y:1', '999.1.1.1', '1.2.3', '10.0.0.01', 'x.0x1f:8443', 'a'.repeat(64)];
 
@@ -43,17 +55,11 @@ describe('a VirtualClusterInstance', () => {
   );
 
   it.each(badPorts)('is refused with the port of the ingress %s', async (host) => {
-    const field = 'spec.accessPoint.ingress.host';
-    expect(await judge({ accessPoint: { ingress: { host } } })).toBe(
-      `${field}: Invalid value: "${host}": ${field} ${portRange}`,
-    );
+    expect(await judge(ingress(host))).toBe(invalid(ingressHost, host, portRange));
   });
 
   it.each(badHosts)('is refused with the ingress host %s', async (host) => {
-    const field = 'spec.accessPoint.ingress.host';
-    expect(await judge({ accessPoint: { ingress: { host } } })).toBe(
-      `${field}: Invalid value: "${host}": ${field} ${hostForm}`,
-    );
+    expect(await judge(ingress(host))).toBe(invalid(ingressHost, host, hostForm));
   });
 
   it.each([{}, { host: '' }])('is refused with an ingress that is enabled and has %j', async (rest) => {
@@ -68,50 +74,26 @@ describe('a VirtualClusterInstance', () => {
       { owner: { user: 'a', team: 'b' } },
       'spec.owner: Invalid value: spec.owner.user and spec.owner.team exclude each other; set one and remove the other',
     ],
-    [
-      'a cluster that cannot be',
-      { clusterRef: { cluster: 'A' } },
-      `spec.clusterRef.cluster: Invalid value: "A": spec.clusterRef.cluster ${objectName}`,
-    ],
-    [
-      'a namespace that cannot be',
-      { clusterRef: { namespace: 'a.b' } },
-      `spec.clusterRef.namespace: Invalid value: "a.b": spec.clusterRef.namespace ${namespaceName}`,
-    ],
+    ['a cluster that cannot be', { clusterRef: { cluster: 'A' } }, clusterOf('A')],
+    ['a namespace that cannot be', { clusterRef: { namespace: 'a.b' } }, namespaceOf('a.b')],
     [
       'a virtual cluster that cannot be',
       { clusterRef: { virtualCluster: '-' } },
-      `spec.clusterRef.virtualCluster: Invalid value: "-": spec.clusterRef.virtualCluster ${objectName}`,
+      invalid('clusterRef.virtualCluster', '-', objectName),
     ],
-    [
-      'a URL as host',
-      { accessPoint: { ingress: { host: 'https://a' } } },
-      `spec.accessPoint.ingress.host: Invalid value: "https://a": spec.accessPoint.ingress.host ${badHost}`,
-    ],
-    [
-      'no role',
-      { access: { clusterRole: '' } },
-      'spec.access.clusterRole: Invalid value: "": spec.access.clusterRole must not be empty; name a ClusterRole, or remove the field for cluster-admin',
-    ],
-    [
-      'a parent folder as role',
-      { access: { clusterRole: '..' } },
-      "spec.access.clusterRole: Invalid value: \"..\": spec.access.clusterRole must be the name of a ClusterRole, not '.' or '..', and without '/' and '%'",
-    ],
-    [
-      'a path as role',
-      { access: { clusterRole: 'a/b' } },
-      "spec.access.clusterRole: Invalid value: \"a/b\": spec.access.clusterRole must be the name of a ClusterRole, not '.' or '..', and without '/' and '%'",
-    ],
+    ['a URL as host', ingress('https://a'), invalid(ingressHost, 'https://a', badHost)],
+    ['no role', role(''), invalid('access.clusterRole', '', noRole)],
+    ['a parent folder as role', role('..'), invalid('access.clusterRole', '..', roleName)],
+    ['a path as role', role('a/b'), invalid('access.clusterRole', 'a/b', roleName)],
     [
       'a Secret that cannot be',
       { kubeConfigSecretRef: { name: 'A' } },
-      "spec.kubeConfigSecretRef.name: Invalid value: \"A\": spec.kubeConfigSecretRef.name must be the name of a Secret (lower-case letters, digits, '-' and '.')",
+      invalid('kubeConfigSecretRef.name', 'A', secretName),
     ],
     [
       'a key that cannot be',
       { kubeConfigSecretRef: { key: 'a/b' } },
-      "spec.kubeConfigSecretRef.key: Invalid value: \"a/b\": spec.kubeConfigSecretRef.key must be a key of a Secret (letters, digits, '-', '_' and '.')",
+      invalid('kubeConfigSecretRef.key', 'a/b', secretKey),
     ],
   ])('is refused with %s', async (_, spec, message) => {
     expect(await judge(spec)).toBe(message);
@@ -128,16 +110,8 @@ describe('a SpaceInstance', () => {
   });
 
   it.each([
-    [
-      'a cluster that cannot be',
-      { clusterRef: { cluster: 'a/b' } },
-      `spec.clusterRef.cluster: Invalid value: "a/b": spec.clusterRef.cluster ${objectName}`,
-    ],
-    [
-      'a namespace that cannot be',
-      { clusterRef: { namespace: '*' } },
-      `spec.clusterRef.namespace: Invalid value: "*": spec.clusterRef.namespace ${namespaceName}`,
-    ],
+    ['a cluster that cannot be', { clusterRef: { cluster: 'a/b' } }, clusterOf('a/b')],
+    ['a namespace that cannot be', { clusterRef: { namespace: '*' } }, namespaceOf('*')],
   ])('is refused with %s', async (_, spec, message) => {
     expect(await judge(spec)).toBe(message);
   });
@@ -156,41 +130,17 @@ describe('a Cluster', () => {
   });
 
   it.each([...badPorts, '[::1]:0'])('is refused with the port of the direct endpoint %s', async (host) => {
-    const field = 'spec.directEndpoint.host';
-    expect(await judge({ directEndpoint: { host } })).toBe(
-      `${field}: Invalid value: "${host}": ${field} ${portRange}`,
-    );
+    expect(await judge({ directEndpoint: { host } })).toBe(invalid('directEndpoint.host', host, portRange));
   });
 
   it.each(badHosts)('is refused with the direct endpoint %s', async (host) => {
-    const field = 'spec.directEndpoint.host';
-    expect(await judge({ directEndpoint: { host } })).toBe(
-      `${field}: Invalid value: "${host}": ${field} ${hostForm}`,
-    );
+    expect(await judge({ directEndpoint: { host } })).toBe(invalid('directEndpoint.host', host, hostForm));
   });
 
-  it.each([
-    [
-      'a Secret without namespace',
-      { kubeConfigSecretRef: { name: 'a' } },
-      'spec.kubeConfigSecretRef.namespace: Required value',
-    ],
-    [
-      'a Secret without name',
-      { kubeConfigSecretRef: { namespace: 'a' } },
-      'spec.kubeConfigSecretRef.name: Required value',
-    ],
-    [
-      'a namespace that cannot be',
-      { kubeConfigSecretRef: { ...kubeConfigSecretRef, namespace: 'A' } },
-      `spec.kubeConfigSecretRef.namespace: Invalid value: "A": spec.kubeConfigSecretRef.namespace ${namespaceName}`,
-    ],
-    [
-      'a URL as direct endpoint',
-      { directEndpoint: { host: 'https://a' } },
-      'spec.directEndpoint.host: Invalid value: "https://a": spec.directEndpoint.host must be a host name or an address with an optional port, as in cluster.example.com:8443; remove scheme and path',
-    ],
-  ])('is refused with %s', async (_, spec, message) => {
-    expect(await judge(spec)).toBe(message);
+  it('is refused with a URL as direct endpoint', async () => {
+    const form =
+      'must be a host name or an address with an optional port, as in cluster.example.com:8443; remove scheme and path';
+    const verdictOfURL = await judge({ directEndpoint: { host: 'https://a' } });
+    expect(verdictOfURL).toBe(invalid('directEndpoint.host', 'https://a', form));
   });
 });

@@ -46,7 +46,7 @@ describe.each(references)('$field of a $resource.kind', ({ resource, field, good
     expect(await judge(rest)).toBe(`spec.${field}.${member}: Required value`);
   });
 
-  it.each(['', 'A', 'a_b', '-a', 'a/b'])('does not take the name "%s"', async (name) => {
+  it.each(['', 'A', 'a_b', '-a', 'a/b', '../x'])('does not take the name "%s"', async (name) => {
     expect(await judge({ ...good, name })).toBe(refusal('name', name, nameRule));
   });
 
