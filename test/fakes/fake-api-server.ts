@@ -84,6 +84,22 @@ export class FakeApiServer {
     this.script(script);
   }
 
+  /** Answers each exchange from now on with this. */
+  answerAll(...answer: Parameters<Exchange['answer']>): void {
+    this.script((exchange) => {
+      exchange.answer(...answer);
+      return true;
+    });
+  }
+
+  /** Refuses each exchange from now on. */
+  refuseAll(...refusal: Parameters<Exchange['refuse']>): void {
+    this.script((exchange) => {
+      exchange.refuse(...refusal);
+      return true;
+    });
+  }
+
   /** Also after `stop`: on the same port. */
   async listen(): Promise<void> {
     const { key, certificate } = createServerCertificate(this.authority, ['localhost']);

@@ -14,6 +14,7 @@ import {
   isNotFound,
   KubeError,
 } from '../../../src/kube/kube-error.ts';
+import { watchConfigMaps } from '../../builders/watching.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
@@ -70,16 +71,7 @@ describe('a client for somebody else', () => {
     expect(last().headers.authorization).toBe('Bearer token-1');
     expect(impersonation()).toEqual(asAlice);
     const abort = new AbortController();
-    const options = {
-      signal: abort.signal,
-      idleMs: 60_000,
-      maxLineBytes: 1_000,
-      onOpen: () => abort.abort(),
-    };
-    const query = new URLSearchParams({ watch: 'true' });
-    const watching = (async () => {
-      for await (const _ of client.as(alice).watch('/api/v1/configmaps', query, options));
-    })();
+    const watching = watchConfigMaps(client.as(alice), abort.signal, { onOpen: () => abort.abort() });
     await expect(watching).rejects.toThrow('aborted');
     expect(last().isWatch).toBe(true);
     expect(impersonation()).toEqual(asAlice);
@@ -155,10 +147,7 @@ describe('requests', () => {
     ],
     ['delete', (client: KubeClient) => client.delete(configMaps, key), 'DELETE', 'application/json'],
   ])('%s goes out with the right method and content type', async (_name, call, method, contentType) => {
-    server.script((exchange) => {
-      exchange.answer(200, {});
-      return true;
-    });
+    server.answerAll(200, {});
     await call(makeClient());
     expect([last().method, last().headers['content-type']]).toEqual([method, contentType]);
   });
@@ -271,10 +260,7 @@ describe('requests', () => {
       ...cluster,
       server: `${server.url}/k8s/clusters/c1/`,
     }));
-    server.script((exchange) => {
-      exchange.answer(200, {});
-      return true;
-    });
+    server.answerAll(200, {});
     await makeClient({ kubeConfig }).request('GET', '/version');
     expect(last().path).toBe('/k8s/clusters/c1/version');
   });
@@ -297,11 +283,7 @@ describe('connections', () => {
   it('serves requests while more watches are open than the pool has connections', async () => {
     const client = makeClient({ connections: 2 });
     const abort = new AbortController();
-    const options = { signal: abort.signal, idleMs: 60_000, maxLineBytes: 1_000 };
-    const query = new URLSearchParams({ watch: 'true' });
-    const ends = Array.from({ length: 5 }, async () => {
-      for await (const _ of client.watch('/api/v1/configmaps', query, options));
-    });
+    const ends = Array.from({ length: 5 }, () => watchConfigMaps(client, abort.signal));
     await waitFor('five watches', () => server.watches.length === 5);
     await client.list(configMaps);
     abort.abort();
@@ -326,12 +308,7 @@ describe('connections', () => {
   it('leaves no socket open after close', async () => {
     const client = makeClient();
     const abort = new AbortController();
-    const query = new URLSearchParams({ watch: 'true' });
-    const watching = (async () => {
-      const options = { signal: abort.signal, idleMs: 60_000, maxLineBytes: 1_000 };
-      for await (const _ of client.watch('/api/v1/configmaps', query, options));
-    })();
-    const ended = watching.catch((error: unknown) => error);
+    const ended = watchConfigMaps(client, abort.signal).catch((error: unknown) => error);
     await Promise.all([client.list(configMaps), client.list(configMaps)]);
     await waitFor('a watch', () => server.watches.length === 1);
     expect(server.openSockets).toBeGreaterThanOrEqual(2);
@@ -350,10 +327,7 @@ describe('errors', () => {
     [403, 'Forbidden', isForbidden],
     [422, 'Invalid', isInvalid],
   ])('knows a %i %s', async (status, reason, matches) => {
-    server.script((exchange) => {
-      exchange.refuse(status, reason, { message: 'said so', details: { kind: 'configmaps', name: 'a' } });
-      return true;
-    });
+    server.refuseAll(status, reason, { message: 'said so', details: { kind: 'configmaps', name: 'a' } });
     const error = await thrown(makeClient().get(configMaps, key));
     expect(error).toMatchObject({ code: 'ERR_KUBE_STATUS', status, reason, details: { name: 'a' } });
     expect(error.statusMessage).toBe('said so');
@@ -373,28 +347,19 @@ describe('errors', () => {
   });
 
   it('gives an answer that is no Status the usual reason of its code', async () => {
-    server.script((exchange) => {
-      exchange.answer(502, '<html>bad gateway</html>');
-      return true;
-    });
+    server.answerAll(502, '<html>bad gateway</html>');
     expect(await thrown(makeClient().get(configMaps, key))).toMatchObject({ status: 502, reason: 'Unknown' });
   });
 
   it('does not follow a redirect', async () => {
     const client = makeClient();
-    server.script((exchange) => {
-      exchange.answer(302, '', { location: `${server.url}/elsewhere` });
-      return true;
-    });
+    server.answerAll(302, '', { location: `${server.url}/elsewhere` });
     const error = await thrown(client.get(configMaps, key));
     expect([error.code, error.status, server.exchanges.length]).toEqual(['ERR_KUBE_RESPONSE', 302, 1]);
   });
 
   it('says that an answer is not JSON without quoting it', async () => {
-    server.script((exchange) => {
-      exchange.answer(200, 'lk_secret is not json');
-      return true;
-    });
+    server.answerAll(200, 'lk_secret is not json');
     const error = await thrown(makeClient().get(configMaps, key));
     expect(error.message).toBe('unusable answer to GET /api/v1/namespaces/ns/configmaps/a: not JSON');
     expect(error.cause).toBeUndefined();
@@ -603,10 +568,7 @@ describe('retries', () => {
     ['a list', (client: KubeClient) => client.list(configMaps)],
     ['a question about rights', (client: KubeClient) => client.create(subjectAccessReviews, { spec: {} })],
   ])('asks again after 500 where it only reads, and twice at most: %s', async (_name, call) => {
-    server.script((exchange) => {
-      exchange.refuse(500, 'InternalError');
-      return true;
-    });
+    server.refuseAll(500, 'InternalError');
     expect(await thrown(call(makeClient({ random: () => 0 })))).toMatchObject({ status: 500 });
     expect(server.exchanges.length).toBe(3);
   });
@@ -628,10 +590,7 @@ describe('retries', () => {
   });
 
   it('gives up after the last retry', async () => {
-    server.script((exchange) => {
-      exchange.refuse(503, 'ServiceUnavailable', { retryAfter: 0 });
-      return true;
-    });
+    server.refuseAll(503, 'ServiceUnavailable', { retryAfter: 0 });
     expect(await thrown(makeClient().list(configMaps, { retries: 2 }))).toMatchObject({ status: 503 });
     expect(server.exchanges.length).toBe(3);
   });

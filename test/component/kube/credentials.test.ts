@@ -9,6 +9,7 @@ import { createKubeClient, type KubeClient } from '../../../src/kube/client/clie
 import { type KubeConfigSource, kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import { KubeConfigFiles } from '../../../src/kube/client/kube-config-file.ts';
 import { isUnauthorized } from '../../../src/kube/kube-error.ts';
+import { watchConfigMaps } from '../../builders/watching.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { waitFor } from '../../fakes/wait-for.ts';
@@ -55,17 +56,19 @@ const acceptOnly = (token: () => string) =>
     return true;
   });
 
+const documentOf = (cluster: object, user: object) => ({
+  apiVersion: 'v1',
+  kind: 'Config',
+  clusters: [{ name: 'c', cluster }],
+  users: [{ name: 'u', user }],
+  contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+  'current-context': 'x',
+});
+
 const kubeconfig = async (user: object): Promise<string> => {
   const caData = Buffer.from(server.authority.certificate).toString('base64');
-  const document = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server: server.url, 'certificate-authority-data': caData } }],
-    users: [{ name: 'u', user }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  };
-  await write('kubeconfig', JSON.stringify(document));
+  const cluster = { server: server.url, 'certificate-authority-data': caData };
+  await write('kubeconfig', JSON.stringify(documentOf(cluster, user)));
   return file('kubeconfig');
 };
 
@@ -96,7 +99,8 @@ describe('in the cluster', () => {
     expect(tokens()).toEqual(['token-1']);
   });
 
-  it('takes up a new token at once when the old one is refused', async () => {
+  /** The first token was used; from now on the server takes only the next one, which stands in the file. */
+  const replaceToken = async (): Promise<void> => {
     let valid = 'token-1';
     acceptOnly(() => valid);
     start(await serviceAccount());
@@ -104,30 +108,19 @@ describe('in the cluster', () => {
     valid = 'token-2';
     await write('token', valid);
     clock.advance(1_000);
+  };
+
+  it('takes up a new token at once when the old one is refused', async () => {
+    await replaceToken();
     await client.list(configMaps);
     expect(tokens()).toEqual(['token-1', 'token-1', 'token-2']);
     expect(server.handshakes).toBeLessThanOrEqual(2);
   });
 
   it('takes it up for a watch too', async () => {
-    let valid = 'token-1';
-    acceptOnly(() => valid);
-    start(await serviceAccount());
-    await client.list(configMaps);
-    valid = 'token-2';
-    await write('token', valid);
-    clock.advance(1_000);
+    await replaceToken();
     const abort = new AbortController();
-    const options = {
-      signal: abort.signal,
-      idleMs: 60_000,
-      maxLineBytes: 1_000,
-      onOpen: () => abort.abort(),
-    };
-    const query = new URLSearchParams({ watch: 'true' });
-    const watching = (async () => {
-      for await (const _ of client.watch('/api/v1/configmaps', query, options));
-    })();
+    const watching = watchConfigMaps(client, abort.signal, { onOpen: () => abort.abort() });
     await expect(watching).rejects.toThrow('aborted');
     expect(tokens()).toEqual(['token-1', 'token-1', 'token-2']);
   });
@@ -201,13 +194,14 @@ describe('with a kubeconfig', () => {
     expect(server.handshakes).toBeLessThanOrEqual(2);
   });
 
+  const startWithCertificate = async (user: string): Promise<void> => {
+    await certificateFiles(user);
+    const files = { 'client-certificate': 'client.crt', 'client-key': 'client.key' };
+    start(kubeConfigSource({ file: await kubeconfig(files) }));
+  };
+
   it('opens new connections with a new client certificate, and closes the old ones', async () => {
-    await certificateFiles('first');
-    start(
-      kubeConfigSource({
-        file: await kubeconfig({ 'client-certificate': 'client.crt', 'client-key': 'client.key' }),
-      }),
-    );
+    await startWithCertificate('first');
     await client.list(configMaps);
     await certificateFiles('second');
     await refresh();
@@ -219,20 +213,10 @@ describe('with a kubeconfig', () => {
   });
 
   it('lets a watch of the old certificate live until it ends', async () => {
-    await certificateFiles('first');
-    start(
-      kubeConfigSource({
-        file: await kubeconfig({ 'client-certificate': 'client.crt', 'client-key': 'client.key' }),
-      }),
-    );
-    const seen: string[] = [];
-    const options = { signal: new AbortController().signal, idleMs: 60_000, maxLineBytes: 1_000 };
-    const watching = (async () => {
-      const query = new URLSearchParams({ watch: 'true' });
-      for await (const { object } of client.watch('/api/v1/configmaps', query, options)) {
-        seen.push((object as { metadata: { name: string } }).metadata.name);
-      }
-    })();
+    await startWithCertificate('first');
+    const seen: unknown[] = [];
+    const onEvent = (object: unknown) => void seen.push(object);
+    const watching = watchConfigMaps(client, new AbortController().signal, { onEvent });
     await waitFor('the watch', () => server.watches.length === 1);
     await certificateFiles('second');
     await refresh();
@@ -290,14 +274,7 @@ describe('with a kubeconfig', () => {
     ],
   ])('refuses %s with a clear message', async (_what, url, more, problem) => {
     const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(
-      JSON.stringify({
-        clusters: [{ name: 'c', cluster: { server: url, ...more } }],
-        users: [{ name: 'u', user: {} }],
-        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-        'current-context': 'x',
-      }),
-    );
+    kubeConfig.loadFromString(JSON.stringify(documentOf({ server: url, ...more }, {})));
     await expect(start(kubeConfig).list(configMaps)).rejects.toThrow(`cannot use the kubeconfig: ${problem}`);
   });
 });

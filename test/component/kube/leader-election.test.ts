@@ -59,6 +59,13 @@ const candidate = async (identity: string) => {
   for (let n = 0; n < 5; n++) await clock.settle();
   return made;
 };
+/** The lease as another process has written it. */
+const heldByOther = (lease: Partial<NonNullable<Lease['spec']>> = {}, resourceVersion = '1') => {
+  leases.lease = {
+    metadata: { name: 'leader', uid: 'u', resourceVersion, creationTimestamp: '' },
+    spec: { holderIdentity: 'old', leaseDurationSeconds: 15, ...lease },
+  };
+};
 const pass = (ms: number) => clock.advanceAsync(ms, 100);
 
 describe('taking the lease', () => {
@@ -140,23 +147,11 @@ describe('taking the lease', () => {
   });
 
   it('waits a whole lease duration after the last change that it saw, then counts the transition', async () => {
-    const renew = (revision: number) => {
-      const metadata = {
-        name: 'leader',
-        uid: 'u',
-        resourceVersion: `old-${revision}`,
-        creationTimestamp: '',
-      };
-      leases.lease = {
-        metadata,
-        spec: { holderIdentity: 'old', leaseDurationSeconds: 15, leaseTransitions: 4 },
-      };
-    };
-    renew(0);
+    heldByOther({ leaseTransitions: 4 });
     const b = await candidate('b');
     for (let revision = 1; revision <= 5; revision++) {
       await pass(10_000);
-      renew(revision);
+      heldByOther({ leaseTransitions: 4 }, `old-${revision}`);
     }
     await pass(14_900);
     expect(b.leads).toBe(false);
@@ -165,47 +160,26 @@ describe('taking the lease', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 5 });
   });
 
-  it('asks at the very moment at which the lease is free, and not up to a retry period later', async () => {
-    leases.lease = {
-      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-      spec: { holderIdentity: 'old', leaseDurationSeconds: 15 },
-    };
+  it.each([
+    ['at the very moment at which it is free, and not up to a retry period later', {}, 14_900, 100],
+    ['after the longer lease duration of the present holder', { leaseDurationSeconds: 60 }, 59_000, 3_000],
+    [
+      'never by the times in it, however old they are',
+      { renewTime: '2001-01-01T00:00:00.000000Z' },
+      14_000,
+      3_000,
+    ],
+  ])('takes that of another %s', async (_when, lease, heldMs, thenMs) => {
+    heldByOther(lease);
     const b = await candidate('b');
-    await pass(14_900);
+    await pass(heldMs);
     expect(b.leads).toBe(false);
-    await pass(100);
-    expect(b.leads).toBe(true);
-  });
-
-  it('honours a longer lease duration of the present holder', async () => {
-    leases.lease = {
-      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-      spec: { holderIdentity: 'old', leaseDurationSeconds: 60 },
-    };
-    const b = await candidate('b');
-    await pass(59_000);
-    expect(b.leads).toBe(false);
-    await pass(3_000);
-    expect(b.leads).toBe(true);
-  });
-
-  it('never believes the times in the lease, however old they are', async () => {
-    leases.lease = {
-      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-      spec: { holderIdentity: 'old', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' },
-    };
-    const b = await candidate('b');
-    await pass(14_000);
-    expect(b.leads).toBe(false);
-    await pass(3_000);
+    await pass(thenMs);
     expect(b.leads).toBe(true);
   });
 
   it('takes one that is deleted only when its holder has been silent for its duration', async () => {
-    leases.lease = {
-      metadata: { name: 'leader', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-      spec: { holderIdentity: 'old', leaseDurationSeconds: 15 },
-    };
+    heldByOther();
     const b = await candidate('b');
     await pass(5_000);
     leases.lease = undefined;
@@ -353,15 +327,11 @@ describe('a standby', () => {
 
   it('takes over from a leader that dies behind a silent watch at most two periods late', async () => {
     leases.isMute = true;
-    const renew = (revision: number) => {
-      const metadata = { name: 'leader', uid: 'u', resourceVersion: `9${revision}`, creationTimestamp: '' };
-      leases.lease = { metadata, spec: { holderIdentity: 'old', leaseDurationSeconds: 15 } };
-    };
-    renew(0);
+    heldByOther();
     const b = await candidate('b');
     for (let revision = 1; revision <= 9; revision++) {
       await pass(2_000);
-      renew(revision);
+      heldByOther({}, `9${revision}`);
     }
     await pass(14_900);
     expect(b.leads).toBe(false);
@@ -545,15 +515,8 @@ describe('clocks that jump', () => {
 describe('durations', () => {
   const elector = (durations: object) =>
     new LeaderElector({
-      ...{
-        client: leases,
-        namespace: 's',
-        name: 'l',
-        identity: 'a',
-        clock,
-        random: () => 0,
-        log: silentLogger,
-      },
+      ...{ client: leases, namespace: 's', name: 'l', identity: 'a' },
+      ...{ clock, random: () => 0, log: silentLogger },
       ...durations,
     });
 

@@ -45,19 +45,9 @@ async function failure(work: Promise<unknown>): Promise<UntrustedServerError> {
   return error as UntrustedServerError;
 }
 
-/** Answers everything with this body. */
-const answering = (status: number, body: unknown, headers?: Record<string, string>) =>
-  server.script((exchange) => {
-    exchange.answer(status, body, headers);
-    return true;
-  });
-
 describe('a client with an identity of its own', () => {
   it('sends it, and does not look for another after a 401', async () => {
-    server.script((exchange) => {
-      exchange.refuse(401, 'Unauthorized');
-      return true;
-    });
+    server.refuseAll(401, 'Unauthorized');
     expect((await failure(makeClient().get(secrets, key))).status).toBe(401);
     expect(server.exchanges.map(({ headers }) => headers.authorization)).toEqual(['Bearer own']);
   });
@@ -105,10 +95,7 @@ describe('a client with an identity of its own', () => {
   });
 
   it('repeats a request as often as it was made to', async () => {
-    server.script((exchange) => {
-      exchange.refuse(503, 'ServiceUnavailable', { retryAfter: 0 });
-      return true;
-    });
+    server.refuseAll(503, 'ServiceUnavailable', { retryAfter: 0 });
     await failure(makeClient({ retries: 1 }).get(configMaps, key));
     expect(server.exchanges).toHaveLength(2);
   });
@@ -126,7 +113,7 @@ describe('answers of an API server that is not trusted', () => {
     ['a name of another type', '{"metadata":{"name":{"CANARY7f3a":1}}}'],
     ['a UID of another type', '{"metadata":{"name":"a","uid":5}}'],
   ])('are unusable: %s in place of an object', async (_, body) => {
-    answering(200, body);
+    server.answerAll(200, body);
     const client = makeClient();
     for (const work of [
       client.get(configMaps, key),
@@ -144,13 +131,13 @@ describe('answers of an API server that is not trusted', () => {
     ['an item that is none', '{"metadata":{},"items":[null]}'],
     ['no metadata', '{"items":[]}'],
   ])('are unusable: %s in place of a list', async (_, body) => {
-    answering(200, body);
+    server.answerAll(200, body);
     expect(await failure(makeClient().list(configMaps))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
   });
 
   it('are unusable: more objects than were asked for', async () => {
     const items = ['a', 'b', 'c'].map((name) => ({ metadata: { name, namespace: 'ns' } }));
-    answering(200, { metadata: {}, items });
+    server.answerAll(200, { metadata: {}, items });
     const client = makeClient();
     expect((await client.list(configMaps, { limit: 3 })).items).toHaveLength(3);
     expect((await client.list(configMaps)).items).toHaveLength(3);
@@ -166,7 +153,7 @@ describe('answers of an API server that is not trusted', () => {
   ])('are unusable, whatever their status, when they %s', async (_, body) => {
     const client = makeClient();
     for (const status of [200, 404]) {
-      answering(status, body);
+      server.answerAll(status, body);
       expect(await failure(client.get(configMaps, key))).toMatchObject({ reason: 'BadAnswer' });
     }
   });
@@ -201,32 +188,29 @@ describe('answers of an API server that is not trusted', () => {
   it.each([400, 404, 409, 418, 500])(
     'are unusable: a %i of something that is no API server',
     async (status) => {
-      answering(status, `<html>${canary}</html>`);
+      server.answerAll(status, `<html>${canary}</html>`);
       const error = await failure(makeClient().get(configMaps, key));
       expect([error.code, isNotFound(error)]).toEqual(['ERR_KUBE_RESPONSE', false]);
     },
   );
 
   it.each([401, 403, 429, 503])('mean what they say without a Status: %i', async (status) => {
-    answering(status, canary);
+    server.answerAll(status, canary);
     const error = await failure(makeClient({ retries: 0 }).get(configMaps, key));
     expect([error.code, error.status]).toEqual(['ERR_KUBE_STATUS', status]);
   });
 
   it('never get into an error, not even as a Status', async () => {
-    server.script((exchange) => {
-      exchange.refuse(403, canary, {
-        message: `is forbidden: User "${canary}" cannot`,
-        details: { name: canary },
-      });
-      return true;
+    server.refuseAll(403, canary, {
+      message: `is forbidden: User "${canary}" cannot`,
+      details: { name: canary },
     });
     const error = await failure(makeClient().get(configMaps, key));
     expect([error.status, error.reason]).toEqual([403, 'Unknown']);
   });
 
   it('are bounded, each kind by its own limit', async () => {
-    answering(200, { metadata: {}, items: [], padding: 'x'.repeat(2_000) });
+    server.answerAll(200, { metadata: {}, items: [], padding: 'x'.repeat(2_000) });
     const client = makeClient({ maxObjectBytes: 1_000, maxListBytes: 3_000 });
     expect(await failure(client.get(configMaps, key))).toMatchObject({ code: 'ERR_KUBE_RESPONSE' });
     expect((await client.list(configMaps)).items).toEqual([]);
@@ -258,10 +242,7 @@ describe('a watch of an API server that is not trusted', () => {
   });
 
   it('keeps what the server says out of its errors', async () => {
-    server.script((exchange) => {
-      exchange.refuse(403, canary, { message: canary });
-      return true;
-    });
+    server.refuseAll(403, canary, { message: canary });
     expect((await failure(watching(makeClient()))).status).toBe(403);
   });
 

@@ -242,10 +242,7 @@ describe('a target that means harm', () => {
     ['that the object is of another kind', 422, { kind: 'Status', message: canary, reason: 'Invalid' }],
     ['that the object is gone, in words of its own', 404, canary],
   ])('that answers every request with %s is refused, in our words', async (_what, status, body) => {
-    stage.target.server.script((exchange) => {
-      exchange.answer(status, body, { location: 'https://127.0.0.1:1/' });
-      return true;
-    });
+    stage.target.server.answerAll(status, body, { location: 'https://127.0.0.1:1/' });
     const problem = await connect();
     expect(problem?.reason).toMatch(/^Target/);
     expect(JSON.stringify(problem)).not.toContain(canary);
@@ -272,10 +269,7 @@ describe('a target that means harm', () => {
 
 describe('what is not the fault of the target', () => {
   it('is not blamed on it: a Secret that cannot be read', async () => {
-    stage.platform.script((exchange) => {
-      exchange.refuse(403, 'Forbidden');
-      return true;
-    });
+    stage.platform.refuseAll(403, 'Forbidden');
     await expect(connect()).rejects.toMatchObject({ status: 403 });
   });
 
