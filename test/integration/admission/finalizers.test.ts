@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { finalizers } from '../../../src/api/names.ts';
 import { clusters, ownedAccessKeys, virtualClusterInstances } from '../../../src/api/resources.ts';
-import { contentTypes } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf } from './objects.ts';
+import { mergePatch } from './requests.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, made, read, resourceOf, strip } from './world.ts';
 
@@ -91,10 +91,7 @@ describe('the finalizer', async () => {
   it('is not forced upon an object from which the operator has taken it', async () => {
     const created = await made(world.alice, 'OwnedAccessKey');
     await strip(world.operator, created);
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body: { spec: { ttl: 90 } },
-      contentType: contentTypes.mergePatch,
-    });
+    const answer = await mergePatch(world.alice, created, { spec: { ttl: 90 } });
     expect(expectOk(answer).metadata.finalizers).toBeUndefined();
   });
 });

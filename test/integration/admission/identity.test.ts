@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { jsonPatch } from './requests.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, read } from './world.ts';
 
-const identityOf = ({ spec = {} }: TestObject): object =>
-  Object.fromEntries(Object.entries(spec).filter(([field]) => ['user', 'team', 'subject'].includes(field)));
+type Spec = NonNullable<TestObject['spec']>;
+const below = { accessKey: 'parent' };
+const empty = { user: '', team: '', subject: '', scope: {} };
+
+/** The names that are not empty. */
+const identityOf = ({ user, team, subject }: Spec = {}): Spec =>
+  Object.fromEntries(Object.entries({ user, team, subject }).filter(([, name]) => (name ?? '') !== ''));
 
 describe('the identity of an access key', async () => {
   const world = await admissionWorld();
@@ -75,10 +80,7 @@ describe('the identity of an access key', async () => {
     ['is removed', { op: 'remove', path: '/spec' }],
   ])('is kept when spec %s', async (_, operation) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'carol', ttl: 60 }));
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body: [operation],
-      contentType: contentTypes.jsonPatch,
-    });
+    const answer = await jsonPatch(world.alice, created, [operation]);
     expect(answer).toMatchObject({ status: 200, body: { spec: { user: 'carol' } } });
   });
 
@@ -88,51 +90,31 @@ describe('the identity of an access key', async () => {
       ['team', { team: 'blue' }],
       ['subject', { subject: 'sso:1' }],
     ])('keeps the %s that is dropped', async (_, identity) => {
-      const created = await create(
-        world.alice,
-        objectOf(ownedAccessKeys, { ...identity, scope: {}, ttl: 60 }),
-      );
-      const answer = await update(world.alice, created, (object) => {
-        object.spec = { scope: {}, ttl: 90 };
-      });
-      expect(answer.status).toBe(200);
-      expect((await read(world, created)).spec).toEqual({ ...identity, scope: {}, ttl: 90 });
+      const before = { ...identity, scope: {}, ttl: 60 };
+      expect(await specAfter(before, { scope: {}, ttl: 90 })).toEqual({ ...identity, scope: {}, ttl: 90 });
     });
 
-    it('keeps the user when all of spec is dropped', async () => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys, {}));
-      const answer = await update(world.alice, created, (object) => {
-        delete object.spec;
-      });
-      expect(answer.status).toBe(200);
-      expect(identityOf(await read(world, created))).toEqual({ user: 'alice' });
-    });
-
-    it('keeps the team that is made empty', async () => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys, { team: 'blue', scope: {} }));
-      const answer = await update(world.alice, created, (object) => {
-        object.spec = { user: '', team: '', subject: '', scope: {} };
-      });
-      expect(answer.status).toBe(200);
-      expect(identityOf(await read(world, created))).toMatchObject({ team: 'blue' });
-    });
-
-    it('gives none to a key that takes it from its parent', async () => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys, { accessKey: 'parent' }));
-      const answer = await update(world.alice, created, (object) => {
-        object.spec = { accessKey: 'parent', ttl: 90 };
-      });
-      expect(answer.status).toBe(200);
-      expect(identityOf(await read(world, created))).toEqual({});
+    it.each<[string, before: Spec, sent: Spec | undefined, identity: Spec]>([
+      ['keeps the user when all of spec is dropped', {}, undefined, { user: 'alice' }],
+      ['keeps the team that is made empty', { team: 'blue', scope: {} }, empty, { team: 'blue' }],
+      ['gives none to a key that takes it from its parent', below, { ...below, ttl: 90 }, {}],
+    ])('%s', async (_, before, sent, identity) => {
+      expect(identityOf(await specAfter(before, sent))).toEqual(identity);
     });
 
     it('is refused when it becomes another one', async () => {
-      const created = await create(world.alice, objectOf(ownedAccessKeys));
-      const answer = await update(world.alice, created, (object) => {
-        object.spec = { user: 'bob' };
-      });
-      expect(answer.status).toBe(422);
-      expect(identityOf(await read(world, created))).toEqual({ user: 'alice' });
+      expect(identityOf(await specAfter({ user: 'alice' }, { user: 'bob' }, 422))).toEqual({ user: 'alice' });
     });
+
+    /** The spec that is stored after an update of a key with the first spec to the other. */
+    const specAfter = async (before: Spec, sent: Spec | undefined, status = 200) => {
+      const created = await create(world.alice, objectOf(ownedAccessKeys, before));
+      const answer = await update(world.alice, created, (object) => {
+        if (sent === undefined) delete object.spec;
+        else object.spec = sent;
+      });
+      expect(answer.status).toBe(status);
+      return (await read(world, created)).spec;
+    };
   });
 });

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { contentTypes } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { apply, mergePatch } from './requests.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, read, testers, writeStatus } from './world.ts';
 
 const generated = 'lk_generatedgeneratedgeneratedgeneratedgeneratedgene';
 const secretRef = { namespace: 'default', name: 'ci-key' };
+
+/** Ways in which a field that is left out is dropped. */
+const replacing = updateFlavours.filter(({ name }) => name !== 'server-side apply with force');
+/** Sent, and stored as it was sent. */
+const same = (spec: Record<string, unknown>) => [spec, spec] as const;
 
 describe('a generated key', async () => {
   const world = await admissionWorld();
@@ -18,73 +24,37 @@ describe('a generated key', async () => {
     await writeStatus(world, created, { keySource, observedGeneration: 1 });
     return await read(world, created);
   };
-  const patch = async (client: typeof world.alice, object: TestObject, body: object): Promise<TestObject> =>
-    expectOk(
-      await client.send('PATCH', pathOf(ownedAccessKeys, object.metadata.name), {
-        body,
-        contentType: contentTypes.mergePatch,
-      }),
-    );
+  const patch = async (client: ApiClient, object: TestObject, body: object): Promise<TestObject> =>
+    expectOk(await mergePatch(client, object, body));
 
-  describe.each(updateFlavours.filter(({ name }) => name !== 'server-side apply with force'))(
-    'in an update by $name',
-    ({ update }) => {
-      it.each<[string, Record<string, unknown> | undefined]>([
-        ['leaves it out', { user: 'alice', ttl: 90 }],
-        ['leaves out all of spec', undefined],
-        ['makes it empty', { user: 'alice', key: '' }],
-        ['leaves out the user too', { ttl: 90 }],
-      ])('stays when the update %s', async (_, spec) => {
-        const stored = await keyOf('Generated');
-        const answer = await update(world.alice, stored, (object) => {
-          if (spec === undefined) delete object.spec;
-          else object.spec = spec;
-        });
-        expect(answer.status).toBe(200);
-        expect((await read(world, stored)).spec).toMatchObject({ user: 'alice', key: generated });
+  const [alice, key] = [{ user: 'alice' }, 'suppliedsuppliedsupplied'];
+  const kept = expect.objectContaining({ ...alice, key: generated });
+
+  describe.each(replacing)('in an update by $name', ({ update }) => {
+    it.each<[string, source: string, sent: TestObject['spec'], after: unknown]>([
+      ['stays when the update leaves it out', 'Generated', { ...alice, ttl: 90 }, kept],
+      ['stays when the update leaves out all of spec', 'Generated', undefined, kept],
+      ['stays when the update makes it empty', 'Generated', { ...alice, key: '' }, kept],
+      ['stays when the update leaves out the user too', 'Generated', { ttl: 90 }, kept],
+      ['is not kept when the key is one of source Plain', 'Plain', ...same({ ...alice, ttl: 90 })],
+      ['is not kept when the key is one of source Hash', 'Hash', ...same({ ...alice, ttl: 90 })],
+      ['is not kept when the key is one of source Secret', 'Secret', ...same({ ...alice, ttl: 90 })],
+      ['gives way to another key', 'Generated', ...same({ ...alice, key })],
+      ['gives way to a Secret', 'Generated', ...same({ ...alice, secretRef })],
+    ])('%s', async (_, source, sent, after) => {
+      const stored = await keyOf(source);
+      const answer = await update(world.alice, stored, (object) => {
+        if (sent === undefined) delete object.spec;
+        else object.spec = sent;
       });
-
-      it.each([['Plain'], ['Hash'], ['Secret']])(
-        'is not kept when the key is one of source %s',
-        async (keySource) => {
-          const stored = await keyOf(keySource);
-          const answer = await update(world.alice, stored, (object) => {
-            object.spec = { user: 'alice', ttl: 90 };
-          });
-          expect(answer.status).toBe(200);
-          expect((await read(world, stored)).spec).toEqual({ user: 'alice', ttl: 90 });
-        },
-      );
-
-      it('gives way to another key', async () => {
-        const stored = await keyOf('Generated');
-        const key = 'suppliedsuppliedsupplied';
-        const answer = await update(world.alice, stored, (object) => {
-          object.spec = { user: 'alice', key };
-        });
-        expect(answer.status).toBe(200);
-        expect((await read(world, stored)).spec).toEqual({ user: 'alice', key });
-      });
-
-      it('gives way to a Secret', async () => {
-        const stored = await keyOf('Generated');
-        const answer = await update(world.alice, stored, (object) => {
-          object.spec = { user: 'alice', secretRef };
-        });
-        expect(answer.status).toBe(200);
-        expect((await read(world, stored)).spec).toEqual({ user: 'alice', secretRef });
-      });
-    },
-  );
+      expect(answer.status).toBe(200);
+      expect((await read(world, stored)).spec).toEqual(after);
+    });
+  });
 
   it('stays when server-side apply of another manager does not name it', async () => {
     const stored = await keyOf('Generated');
-    const { apiVersion, kind } = stored;
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
-      body: { apiVersion, kind, metadata: { name: stored.metadata.name }, spec: { ttl: 90 } },
-      contentType: contentTypes.apply,
-      query: { fieldManager: 'argocd-controller', force: 'true' },
-    });
+    const answer = await apply(world.alice, { ...stored, spec: { ttl: 90 } }, 'argocd-controller');
     expect(expectOk(answer).spec).toEqual({ user: 'alice', ttl: 90, key: generated });
   });
 
@@ -96,10 +66,7 @@ describe('a generated key', async () => {
 
   it('makes no room for a Secret when the key was supplied', async () => {
     const stored = await keyOf('Plain');
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, stored.metadata.name), {
-      body: { spec: { secretRef } },
-      contentType: contentTypes.mergePatch,
-    });
+    const answer = await mergePatch(world.alice, stored, { spec: { secretRef } });
     expect(answer.status).toBe(422);
     expect(answer.body.message).toContain('spec.key and spec.secretRef exclude each other');
     expect(answer.body.message).not.toContain(generated);
@@ -157,41 +124,30 @@ describe('what an emergency or a manifest set', async () => {
   const world = await admissionWorld();
   const namespaces = ['p-shop'];
   const kept = { disabled: true, secretRef, allowedNamespaces: namespaces };
-  const flavours = updateFlavours.filter(({ name }) => name !== 'server-side apply with force');
   const keyOf = async (spec: object): Promise<TestObject> =>
     await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', ttl: 60, ...spec }));
   const specAfter = async (stored: TestObject) => (await read(world, stored)).spec;
 
-  describe.each(flavours)('in an update by $name', ({ update }) => {
-    it.each(Object.entries(kept))('stays when the update leaves it out: %s', async (field, value) => {
-      const stored = await keyOf({ [field]: value });
-      const answer = await update(world.alice, stored, (object) => {
-        object.spec = { user: 'alice', ttl: 90 };
-      });
-      expectOk(answer);
-      expect(await specAfter(stored)).toEqual({ user: 'alice', ttl: 90, [field]: value });
-    });
-
-    it('stays all together when the update has no spec', async () => {
-      const stored = await keyOf(kept);
-      expectOk(
-        await update(world.alice, stored, (object) => {
-          object.spec = { user: 'alice' };
-        }),
-      );
-      expect(await specAfter(stored)).toMatchObject(kept);
-    });
-
-    it.each<[string, object, object]>([
-      ['disabled', { disabled: true }, { disabled: false }],
-      ['allowedNamespaces', { allowedNamespaces: namespaces }, { allowedNamespaces: [] }],
-      ['secretRef', { secretRef }, { secretRef: { namespace: 'default', name: 'another' } }],
-      ['secretRef', { secretRef }, { key: 'suppliedsuppliedsupplied' }],
-    ])('is taken back by a value: %s', async (_, before, after) => {
+  describe.each(replacing)('in an update by $name', ({ update }) => {
+    const [left, taken] = ['stays when the update leaves it out', 'is taken back by a value'];
+    const elsewhere = { secretRef: { namespace: 'default', name: 'another' } };
+    it.each<[string, before: object, sent: object, after?: object]>([
+      ...Object.entries(kept).map(([field, value]): [string, object, object, object] => [
+        `${left}: ${field}`,
+        { [field]: value },
+        {},
+        { [field]: value },
+      ]),
+      [`${left}: all together`, kept, {}, kept],
+      [`${taken}: disabled`, { disabled: true }, { disabled: false }],
+      [`${taken}: allowedNamespaces`, { allowedNamespaces: namespaces }, { allowedNamespaces: [] }],
+      [`${taken}: secretRef`, { secretRef }, elsewhere],
+      [`${taken}: secretRef, a key`, { secretRef }, { key: 'suppliedsuppliedsupplied' }],
+    ])('%s', async (_, before, sent, after = sent) => {
       const stored = await keyOf(before);
       expectOk(
         await update(world.alice, stored, (object) => {
-          object.spec = { user: 'alice', ttl: 90, ...after };
+          object.spec = { user: 'alice', ttl: 90, ...sent };
         }),
       );
       expect(await specAfter(stored)).toEqual({ user: 'alice', ttl: 90, ...after });
@@ -208,18 +164,16 @@ describe('what an emergency or a manifest set', async () => {
   });
 
   it('stays when the manager that set it applies its manifest without it', async () => {
-    const { apiVersion, kind, metadata } = objectOf(ownedAccessKeys);
-    const apply = async (spec: object) =>
+    const object = objectOf(ownedAccessKeys);
+    const applied = async (spec: object) =>
       expectOk(
-        await world.alice.send('PATCH', pathOf(ownedAccessKeys, metadata.name), {
-          body: { apiVersion, kind, metadata, spec: { user: 'alice', ...spec } },
-          contentType: contentTypes.apply,
-          query: { fieldManager: 'argocd-controller', force: 'true' },
+        await apply(world.alice, { ...object, spec: { user: 'alice', ...spec } }, 'argocd-controller', {
+          labels: object.metadata.labels,
         }),
       );
-    await apply({ disabled: true });
-    expect((await apply({})).spec).toEqual({ user: 'alice', disabled: true });
-    expect((await apply({ disabled: false })).spec).toEqual({ user: 'alice', disabled: false });
+    await applied({ disabled: true });
+    expect((await applied({})).spec).toEqual({ user: 'alice', disabled: true });
+    expect((await applied({ disabled: false })).spec).toEqual({ user: 'alice', disabled: false });
   });
 
   it('survives kubectl replace of the manifest, and belongs to no manager then', async () => {

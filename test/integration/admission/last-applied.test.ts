@@ -5,8 +5,8 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { jsonPatch, mergePatch } from './requests.ts';
 import { admissionWorld, create, expectOk, read, writeStatus } from './world.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -164,14 +164,7 @@ describe('the last-applied annotation', async () => {
   ])('is clean when somebody applies what kubectl get printed of %s', async (_, resource, field) => {
     const secret = 'apiVersion: v1\nusers: "eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl"\n';
     const created = await create(world.admin, objectOf(resource));
-    const kubeConfigs = await world.user('system:serviceaccount:latchkey-system:latchkey-operator');
-    const status = expectOk(
-      await kubeConfigs.send('PATCH', pathOf(resource, created.metadata.name, 'status'), {
-        body: { status: { [field]: secret } },
-        contentType: contentTypes.mergePatch,
-      }),
-    );
-    await kubectl(['apply'], status);
+    await kubectl(['apply'], await writeStatus(world, created, { [field]: secret }));
     const stored = await read(world, created);
     expect(JSON.parse(appliedOf(stored)).status).toMatchObject({ [field]: constant });
     expect(stored.status).toMatchObject({ [field]: secret });
@@ -215,29 +208,14 @@ describe('the last-applied annotation', async () => {
     expect(await written(text)).toBe(want);
   });
 
-  it.each([
-    [
-      'a JSON patch',
-      contentTypes.jsonPatch,
-      (text: string) => [
-        {
-          op: 'add',
-          path: '/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration',
-          value: text,
-        },
-      ],
-    ],
-    [
-      'a merge patch',
-      contentTypes.mergePatch,
-      (text: string) => ({ metadata: { annotations: { [annotation]: text } } }),
-    ],
-  ])('is cleaned when %s writes it', async (_, contentType, bodyOf) => {
+  it.each(['a JSON patch', 'a merge patch'])('is cleaned when %s writes it', async (how) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys));
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body: bodyOf(`{"key":"${plain}"}`),
-      contentType,
-    });
+    const value = `{"key":"${plain}"}`;
+    const path = `/metadata/annotations/${annotation.replace('/', '~1')}`;
+    const answer =
+      how === 'a JSON patch'
+        ? await jsonPatch(world.alice, created, [{ op: 'add', path, value }])
+        : await mergePatch(world.alice, created, { metadata: { annotations: { [annotation]: value } } });
     expect(appliedOf(expectOk(answer))).toBe(`{"key":"${constant}"}`);
   });
 
@@ -377,10 +355,8 @@ describe("kapp's annotation with the original manifest", async () => {
   it('is cleaned when an update writes it, beside that of kubectl apply', async () => {
     const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'alice', key: plain }));
     const copy = JSON.stringify({ spec: { key: plain } });
-    const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body: { metadata: { annotations: { [original]: copy, [annotation]: copy } } },
-      contentType: contentTypes.mergePatch,
-    });
+    const both = { metadata: { annotations: { [original]: copy, [annotation]: copy } } };
+    const answer = await mergePatch(world.alice, created, both);
     const cleaned = JSON.stringify({ spec: { key: constant } });
     expect(expectOk(answer).metadata.annotations).toMatchObject({
       [original]: cleaned,

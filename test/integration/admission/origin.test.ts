@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { contentTypes } from './api-client.ts';
-import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { objectOf, type TestObject } from './objects.ts';
+import { mergePatch } from './requests.ts';
 import { updateFlavours } from './update-flavours.ts';
 import { admissionWorld, create, expectOk, read } from './world.ts';
 
@@ -61,9 +61,7 @@ describe('where a key comes from', async () => {
 
   it('a restored key keeps its mark when a tool puts the managedFields of the backup there, as Velero does', async () => {
     const stored = await made({ key }, 'created');
-    const path = pathOf(ownedAccessKeys, stored.metadata.name);
-    const body = { metadata: { managedFields: [{}] } };
-    const answer = await world.alice.send('PATCH', path, { body, contentType: contentTypes.mergePatch });
+    const answer = await mergePatch(world.alice, stored, { metadata: { managedFields: [{}] } });
     expect(originOf(expectOk(answer))).toBe('restored');
   });
 
@@ -72,9 +70,7 @@ describe('where a key comes from', async () => {
     ['a restored key is as a new one', 'created'],
   ])('%s when somebody takes it off', async (_, sent) => {
     const stored = await made({ key }, sent);
-    const body = { metadata: { annotations: { [annotations.origin]: null } } };
-    const path = pathOf(ownedAccessKeys, stored.metadata.name);
-    const options = { body, contentType: contentTypes.mergePatch };
-    expect(originOf(expectOk(await world.alice.send('PATCH', path, options)))).toBe('created');
+    const taken = { metadata: { annotations: { [annotations.origin]: null } } };
+    expect(originOf(expectOk(await mergePatch(world.alice, stored, taken)))).toBe('created');
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { ownedAccessKeys } from '../../../src/api/resources.ts';
-import { type ApiClient, contentTypes } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { credentialKinds, objectOf, pathOf, type TestObject } from './objects.ts';
+import { apply, jsonPatch, mergePatch } from './requests.ts';
 import { updateFlavours } from './update-flavours.ts';
-import { admissionWorld, create, expectOk, read, resourceOf, testers, writeStatus } from './world.ts';
+import { admissionWorld, create, expectOk, read, testers, writeStatus } from './world.ts';
 
 const { requester, requesterGroups, createdWith } = annotations;
 const forged = { [requester]: 'eve', [requesterGroups]: '["system:masters"]', [createdWith]: 'eves/uid' };
@@ -139,11 +140,7 @@ describe('requester stamps', async () => {
       const created = await create(world.alice, objectOf(resource));
       const client = world.admin.withHeaders({ ...asAlice, ...headers });
       for (const body of [{ spec: { displayName: 'changed' } }, { metadata: { labels: { a: 'b' } } }]) {
-        const answer = await client.send('PATCH', pathOf(resource, created.metadata.name), {
-          body,
-          contentType: contentTypes.mergePatch,
-        });
-        expect(answer).toMatchObject(refused);
+        expect(await mergePatch(client, created, body)).toMatchObject(refused);
       }
     });
   });
@@ -167,38 +164,20 @@ describe('requester stamps', async () => {
     });
   });
 
-  it.each([
+  const escaped = (name: string) => `/metadata/annotations/${name.replace('/', '~1')}`;
+  const moved = { op: 'move', from: escaped(requesterGroups), path: escaped(requester) };
+
+  it.each<[string, object]>([
     ['a merge patch sets every annotation to null', { metadata: { annotations: null } }],
     ['a merge patch sets one to null', { metadata: { annotations: { [requester]: null } } }],
+    ['a JSON patch removes all annotations', [{ op: 'remove', path: '/metadata/annotations' }]],
+    ['a JSON patch removes one', [{ op: 'remove', path: escaped(requester) }]],
+    ['a JSON patch moves one over another', [moved]],
   ])('come back when %s', async (_, body) => {
     const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'bob' }));
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body,
-      contentType: contentTypes.mergePatch,
-    });
-    expect(answer.status).toBe(200);
-    expect(stampsOf(answer.body)).toEqual(stampsOf(created));
-  });
-
-  it.each([
-    ['removes all annotations', [{ op: 'remove', path: '/metadata/annotations' }]],
-    ['removes one', [{ op: 'remove', path: '/metadata/annotations/management.platform.sh~1requester' }]],
-    [
-      'moves one over another',
-      [
-        {
-          op: 'move',
-          from: '/metadata/annotations/management.platform.sh~1requester-groups',
-          path: '/metadata/annotations/management.platform.sh~1requester',
-        },
-      ],
-    ],
-  ])('come back when a JSON patch %s', async (_, body) => {
-    const created = await create(world.alice, objectOf(ownedAccessKeys, { user: 'bob' }));
-    const answer = await world.bob.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
-      body,
-      contentType: contentTypes.jsonPatch,
-    });
+    const answer = Array.isArray(body)
+      ? await jsonPatch(world.bob, created, body)
+      : await mergePatch(world.bob, created, body);
     expect(answer.status).toBe(200);
     expect(stampsOf(answer.body)).toEqual(stampsOf(created));
   });
@@ -220,12 +199,5 @@ describe('requester stamps', async () => {
   });
 });
 
-async function applyAs(client: ApiClient, fieldManager: string, object: TestObject): Promise<TestObject> {
-  return expectOk(
-    await client.send('PATCH', pathOf(resourceOf(object.kind), object.metadata.name), {
-      body: object,
-      contentType: contentTypes.apply,
-      query: { fieldManager, force: 'true' },
-    }),
-  );
-}
+const applyAs = async (client: ApiClient, manager: string, object: TestObject): Promise<TestObject> =>
+  expectOk(await apply(client, object, manager, object.metadata));

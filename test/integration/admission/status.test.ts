@@ -27,6 +27,7 @@ const onlyLater = 'status.lastActivity: only a later time than the recorded one 
 const notInFuture =
   'status.lastActivity: lies more than 60 seconds in the future; check the clock of the gateway';
 
+const activity = (lastActivity: string | undefined) => (lastActivity === undefined ? {} : { lastActivity });
 const secondsFromNow = (seconds: number): string => {
   const instant = new Date(Date.now() + seconds * 1000);
   return instant.toISOString();
@@ -100,50 +101,29 @@ describe('status', async () => {
       return await writeStatus(world, created, { observedGeneration: 1, serial: 1, ...status });
     };
 
-    it.each([
-      ['for the first time', {}, { lastActivity: secondsFromNow(-30) }],
-      ['a second later', { lastActivity: '2026-01-01T00:00:00Z' }, { lastActivity: '2026-01-01T00:00:01Z' }],
-      [
-        'a fraction later',
-        { lastActivity: '2026-01-01T00:00:00.1Z' },
-        { lastActivity: '2026-01-01T00:00:00.2Z' },
-      ],
-      [
-        'later, in another zone',
-        { lastActivity: '2026-01-01T00:00:00Z' },
-        { lastActivity: '2026-01-01T02:00:01+02:00' },
-      ],
-      ['the same again', { lastActivity: '2026-01-01T00:00:00Z' }, { lastActivity: '2026-01-01T00:00:00Z' }],
-      ['by a clock that is 20 seconds ahead', {}, { lastActivity: secondsFromNow(20) }],
-    ])('is accepted %s', async (_, before, status) => {
-      const answer = await patchStatus(world.activity, await keyWith(before), status);
-      expect(answer).toMatchObject({ status: 200, body: { status } });
+    const before = '2026-01-01T00:00:00Z';
+    /** From undefined: nothing was recorded. */
+    it.each<[string, from: string | undefined, to: string]>([
+      ['for the first time', undefined, secondsFromNow(-30)],
+      ['a second later', before, '2026-01-01T00:00:01Z'],
+      ['a fraction later', '2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.2Z'],
+      ['later, in another zone', before, '2026-01-01T02:00:01+02:00'],
+      ['the same again', before, before],
+      ['by a clock that is 20 seconds ahead', undefined, secondsFromNow(20)],
+    ])('is accepted %s', async (_, from, to) => {
+      const answer = await patchStatus(world.activity, await keyWith(activity(from)), { lastActivity: to });
+      expect(answer).toMatchObject({ status: 200, body: { status: { lastActivity: to } } });
     });
 
-    it.each([
-      [
-        'a second earlier',
-        { lastActivity: '2026-01-01T00:00:01Z' },
-        { lastActivity: '2026-01-01T00:00:00Z' },
-        onlyLater,
-      ],
-      [
-        'the same instant in another zone',
-        { lastActivity: '2026-01-01T00:00:00Z' },
-        { lastActivity: '2026-01-01T01:00:00+01:00' },
-        onlyLater,
-      ],
-      ['nothing', { lastActivity: '2026-01-01T00:00:01Z' }, { lastActivity: null }, onlyLater],
-      ['two minutes ahead', {}, { lastActivity: secondsFromNow(120) }, notInFuture],
-      [
-        'years ahead',
-        { lastActivity: '2026-01-01T00:00:01Z' },
-        { lastActivity: '2099-01-01T00:00:00Z' },
-        notInFuture,
-      ],
-    ])('is refused when it is %s', async (_, before, status, message) => {
-      const stored = await keyWith(before);
-      const answer = await patchStatus(world.activity, stored, status);
+    it.each<[string, from: string | undefined, to: string | null, message: string]>([
+      ['a second earlier', '2026-01-01T00:00:01Z', before, onlyLater],
+      ['the same instant in another zone', before, '2026-01-01T01:00:00+01:00', onlyLater],
+      ['nothing', before, null, onlyLater],
+      ['two minutes ahead', undefined, secondsFromNow(120), notInFuture],
+      ['years ahead', before, '2099-01-01T00:00:00Z', notInFuture],
+    ])('is refused when it is %s', async (_, from, to, message) => {
+      const stored = await keyWith(activity(from));
+      const answer = await patchStatus(world.activity, stored, { lastActivity: to });
       expect(answer).toMatchObject({
         status: 403,
         body: { reason: 'Forbidden', message: expect.stringContaining(message) },

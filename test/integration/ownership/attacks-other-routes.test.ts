@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { directClusterEndpointTokens, ownedAccessKeys, type Resource } from '../../../src/api/resources.ts';
-import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
+import { type ApiAnswer, contentTypes } from '../admission/api-client.ts';
 import { objectOf, pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
-import { admissionWorld, create, read, resourceOf, testers, writeStatus } from '../admission/world.ts';
+import { apply, mergePatch, put } from '../admission/requests.ts';
+import { admissionWorld, create, read, testers, writeStatus } from '../admission/world.ts';
 import { peopleOf } from './people.ts';
 
 const { requester, requesterGroups, changedBy } = annotations;
@@ -12,19 +13,6 @@ const stampsOf = ({ metadata }: TestObject) => [
   metadata.annotations?.[requesterGroups],
 ];
 const forged = { [requester]: 'root', [requesterGroups]: '["system:masters"]' };
-
-async function apply(
-  client: ApiClient,
-  { apiVersion, kind, metadata, spec }: TestObject,
-  extra: object = {},
-) {
-  const { name, namespace } = metadata;
-  return await client.send('PATCH', pathOf(resourceOf(kind), name), {
-    body: { apiVersion, kind, metadata: { name, namespace, ...extra }, spec },
-    contentType: contentTypes.apply,
-    query: { fieldManager: 'alice', force: 'true' },
-  });
-}
 
 describe('a route beside the object', async () => {
   const world = await admissionWorld();
@@ -87,9 +75,9 @@ describe('stamps', async () => {
     async (_, theirs) => {
       const target = await create(world.alice, objectOf(ownedAccessKeys, { user: 'bob' }));
       const taken = { annotations: { ...target.metadata.annotations, ...theirs } };
-      expect(await apply(world.bob, target, taken)).toMatchObject({ status: 200 });
+      expect(await apply(world.bob, target, 'bob', taken)).toMatchObject({ status: 200 });
       expect(stampsOf(await read(world, target))).toEqual(stampsOf(target));
-      expect(await apply(world.bob, target)).toMatchObject({ status: 200 });
+      expect(await apply(world.bob, target, 'bob')).toMatchObject({ status: 200 });
       expect(stampsOf(await read(world, target))).toEqual(stampsOf(target));
     },
   );
@@ -99,10 +87,8 @@ describe('stamps', async () => {
     const tom = await world.user('tom', [testers, ...odd]);
     const token = await create(tom, objectOf(directClusterEndpointTokens, { ttl: 600 }));
     const later = await world.user('tom', [testers, 'admins', 'x', 'y']);
-    const answer = await later.send('PATCH', pathOf(directClusterEndpointTokens, token.metadata.name), {
-      body: { metadata: { annotations: { [annotations.rotate]: 'now' } } },
-      contentType: contentTypes.mergePatch,
-    });
+    const rotated = { metadata: { annotations: { [annotations.rotate]: 'now' } } };
+    const answer = await mergePatch(later, token, rotated);
     expect(answer.status).toBe(200);
     expect(JSON.parse(String(stampsOf(answer.body)[1]))).toEqual([testers, 'system:authenticated']);
   });
@@ -119,13 +105,9 @@ describe('the time from which a life is counted', async () => {
   it.each(kinds)('is not chosen by the one who creates or changes a $kind', async (resource, spec) => {
     const target = await create(world.alice, objectOf(resource, spec, { creationTimestamp }));
     expect(Date.parse(String(target.metadata['creationTimestamp']))).toBeLessThan(Date.now() + 60_000);
-    const path = pathOf(resource, target.metadata.name);
-    const body = { metadata: { creationTimestamp } };
-    await world.alice.send('PATCH', path, { body, contentType: contentTypes.mergePatch });
-    await world.alice.send('PUT', path, {
-      body: { ...target, metadata: { ...target.metadata, creationTimestamp } },
-    });
-    await apply(world.alice, target, { creationTimestamp });
+    await mergePatch(world.alice, target, { metadata: { creationTimestamp } });
+    await put(world.alice, target, {}, { creationTimestamp });
+    await apply(world.alice, target, 'alice', { creationTimestamp });
     const { metadata } = await read(world, target);
     expect(metadata['creationTimestamp']).toBe(target.metadata['creationTimestamp']);
   });

@@ -5,9 +5,10 @@ import {
   ownedAccessKeys,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
+import type { ApiAnswer, ApiClient } from '../admission/api-client.ts';
 import { hashOfOwnKey, pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
-import { admissionWorld, create, read, resourceOf } from '../admission/world.ts';
+import { apply, mergePatch, put } from '../admission/requests.ts';
+import { admissionWorld, create, read, writeStatus } from '../admission/world.ts';
 import { withoutNames } from './answers.ts';
 import { grant, groupOf } from './grants.ts';
 import { largestScope } from './largest-scope.ts';
@@ -16,38 +17,6 @@ import { peopleOf } from './people.ts';
 const lastAppliedName = 'kubectl.kubernetes.io/last-applied-configuration';
 const key = 'lk_plainplainplainplainplainplainplainplainplainplai';
 const said = ({ body }: ApiAnswer): string => withoutNames(String(body.message));
-
-interface Spec {
-  [field: string]: unknown;
-}
-
-/** The stored object with this spec and metadata, sent by PUT. */
-async function put(
-  client: ApiClient,
-  stored: TestObject,
-  spec: Spec,
-  metadata: Spec = {},
-): Promise<ApiAnswer> {
-  const body = {
-    ...stored,
-    metadata: { ...stored.metadata, ...metadata },
-    spec: { ...stored.spec, ...spec },
-  };
-  return await client.send('PUT', pathOf(resourceOf(stored.kind), stored.metadata.name), { body });
-}
-
-async function mergePatch(
-  client: ApiClient,
-  { kind, metadata }: TestObject,
-  body: object,
-  query: Readonly<Record<string, string>> = {},
-): Promise<ApiAnswer> {
-  return await client.send('PATCH', pathOf(resourceOf(kind), metadata.name), {
-    body,
-    contentType: contentTypes.mergePatch,
-    query,
-  });
-}
 
 describe('who manages a field', async () => {
   const world = await admissionWorld();
@@ -64,7 +33,7 @@ describe('who manages a field', async () => {
 
   it('is not forged by the owner so that the operator enables what an administrator disabled', async () => {
     expect(await put(people.alice, disabled, { disabled: false })).toMatchObject({ status: 403 });
-    const entries = disabled.metadata['managedFields'] as Spec[];
+    const entries = disabled.metadata['managedFields'] as object[];
     const forged = entries.map((entry) =>
       JSON.stringify(entry).includes('f:disabled') ? { ...entry, manager: fieldManager } : entry,
     );
@@ -109,17 +78,14 @@ describe('an update that changes nothing', async () => {
       const target = await read(world, await create(people.alice, unreadObjectOf(resource, spec)));
       expect((await put(people.root, target, {})).status).toBe(200);
       const kept = await read(world, target);
-      const { apiVersion, kind, metadata } = kept;
-      const { name, namespace, uid, resourceVersion } = metadata;
-      expect({ ...kept, metadata: { ...metadata, resourceVersion: undefined } }).toEqual({
+      const { uid, resourceVersion } = kept.metadata;
+      expect({ ...kept, metadata: { ...kept.metadata, resourceVersion: undefined } }).toEqual({
         ...target,
         metadata: { ...target.metadata, resourceVersion: undefined },
       });
-      const migration = await people.root.send('PATCH', pathOf(resource, name), {
-        body: { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } },
-        contentType: contentTypes.apply,
-        query: { fieldManager: 'storage-version-migrator-controller', force: 'true' },
-      });
+      const { spec: _, ...bare } = target;
+      const manager = 'storage-version-migrator-controller';
+      const migration = await apply(people.root, bare, manager, { uid, resourceVersion });
       expect({ status: migration.status, said: said(migration) }).toEqual({ status: 200, said: 'undefined' });
       expect(await read(world, target)).toEqual(kept);
     },
@@ -136,12 +102,7 @@ describe('an update that changes nothing', async () => {
 
   it('takes no part in a field', async () => {
     const target = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', key }));
-    const { apiVersion, kind, metadata } = target;
-    const answer = await people.root.send('PATCH', pathOf(ownedAccessKeys, metadata.name), {
-      body: { apiVersion, kind, metadata: { name: metadata.name }, spec: { user: 'alice' } },
-      contentType: contentTypes.apply,
-      query: { fieldManager: 'root', force: 'true' },
-    });
+    const answer = await apply(people.root, { ...target, spec: { user: 'alice' } }, 'root');
     expect(answer.status).toBe(403);
   });
 });
@@ -164,10 +125,7 @@ describe('a user who revokes and updates, but neither reads nor patches', async 
       unreadObjectOf(ownedAccessKeys, { user: 'alice' }, { labels: {} }),
     );
     await mergePatch(people.operator, target, { spec: { key } }, { fieldManager });
-    await people.operator.send('PATCH', `${pathOf(ownedAccessKeys, target.metadata.name)}/status`, {
-      body: { status: { keySource: 'Generated' } },
-      contentType: contentTypes.mergePatch,
-    });
+    await writeStatus(world, target, { keySource: 'Generated' });
     const { apiVersion, kind, metadata } = await read(world, target);
     const { name, resourceVersion, labels } = metadata;
     const body = { apiVersion, kind, metadata: { name, resourceVersion, labels }, spec: { disabled: true } };

@@ -5,9 +5,10 @@ import {
   type Resource,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
-import { type ApiAnswer, type ApiClient, contentTypes } from '../admission/api-client.ts';
-import { pathOf, type TestObject, unreadObjectOf } from '../admission/objects.ts';
-import { admissionWorld, create, read, resourceOf, writeStatus } from '../admission/world.ts';
+import type { ApiAnswer, ApiClient } from '../admission/api-client.ts';
+import { type TestObject, unreadObjectOf } from '../admission/objects.ts';
+import { jsonPatch, mergePatch, put, remove } from '../admission/requests.ts';
+import { admissionWorld, create, read, writeStatus } from '../admission/world.ts';
 import { peopleOf } from './people.ts';
 
 const message =
@@ -80,7 +81,7 @@ describe('a request with a credential that the gateway says is limited', async (
   ])('changes and deletes its children, %s the operator has pinned them', async (_, status) => {
     for (const resource of [ownedAccessKeys, directClusterEndpointTokens]) {
       const below = await child(resource, status);
-      expect(await patch(limited, below, { spec: { ttl: 60 } })).toMatchObject({ status: 200 });
+      expect(await mergePatch(limited, below, { spec: { ttl: 60 } })).toMatchObject({ status: 200 });
       expect(await remove(limited, below)).toMatchObject({ status: 200 });
     }
   });
@@ -104,9 +105,9 @@ describe('a request with a credential that the gateway says is limited', async (
     const own = await create(people.alice, unreadObjectOf(ownedAccessKeys, { user: 'alice', ttl: 600 }));
     const holder = limitedTo(own);
     for (const spec of [{ ttl: 900 }, { scope: {} }, { ttl: 0 }])
-      expect(said(await patch(holder, own, { spec }))).toEqual(refusedItself);
+      expect(said(await mergePatch(holder, own, { spec }))).toEqual(refusedItself);
     expect(await put(limitedTo(own, everyone), own, { description: 'mine' })).toMatchObject({ status: 200 });
-    expect(await patch(holder, own, { spec: { disabled: true } })).toMatchObject({ status: 200 });
+    expect(await mergePatch(holder, own, { spec: { disabled: true } })).toMatchObject({ status: 200 });
     const disabled = await read(world, own);
     expect(await put(people.holder, disabled, { ttl: 300 })).toMatchObject({ status: 200 });
     expect(await remove(holder, own)).toMatchObject({ status: 200 });
@@ -120,26 +121,14 @@ describe('a request with a credential that the gateway says is limited', async (
 
 const said = ({ status, body }: ApiAnswer) => ({ status, said: String(body.message) });
 
-const place = ({ kind, metadata }: TestObject) => pathOf(resourceOf(kind), metadata.name);
-
-const patch = async (client: ApiClient, object: TestObject, body: object): Promise<ApiAnswer> =>
-  await client.send('PATCH', place(object), { body, contentType: contentTypes.mergePatch });
-
-/** Sends the object with this spec. */
-const put = async (client: ApiClient, object: TestObject, spec: object): Promise<ApiAnswer> =>
-  await client.send('PUT', place(object), { body: { ...object, spec: { ...object.spec, ...spec } } });
-
-const remove = async (client: ApiClient, object: TestObject, query: Record<string, string> = {}) =>
-  await client.send('DELETE', place(object), { query });
-
 /** Everything that would change the object, or show what is in it. */
 async function attempts(client: ApiClient, object: TestObject): Promise<readonly ApiAnswer[]> {
   const wrong = [{ op: 'copy', from: '/spec', path: '/spec/displayName' }];
   return [
-    await patch(client, object, { spec: { displayName: 'other' } }),
-    await patch(client, object, { spec: { scope: null, ttl: 90 } }),
-    await patch(client, object, { metadata: { labels: { a: 'b' } } }),
-    await client.send('PATCH', place(object), { body: wrong, contentType: contentTypes.jsonPatch }),
+    await mergePatch(client, object, { spec: { displayName: 'other' } }),
+    await mergePatch(client, object, { spec: { scope: null, ttl: 90 } }),
+    await mergePatch(client, object, { metadata: { labels: { a: 'b' } } }),
+    await jsonPatch(client, object, wrong),
     await put(client, object, { ttl: 90 }),
     await remove(client, object),
     await remove(client, object, { dryRun: 'All' }),
