@@ -23,7 +23,7 @@ const tryOne = { verb: 'delete', dryRun: true } as const;
 const tryAll = { verb: 'deletecollection', dryRun: true } as const;
 const deleters = ['alice', 'holder', 'warden', 'root', 'argocd', 'operator', 'garbageCollector'] as const;
 
-/** What each of these people does to an object of alice. */
+/** People, and the attempt of each of them on an object of alice. */
 const attempts: readonly (readonly [readonly Person[], string, Row['attempt'], Row['answer']])[] = [
   [['mallory', 'carol', 'tina'], 'does not delete what is not theirs', remove, notTheirsToDelete],
   [['mallory', 'warden', 'alice'], 'reads nothing out of a dry-run delete', tryOne, notTheirsToSee],

@@ -32,7 +32,7 @@ describeRows(
 const namespace = { apiVersion: 'v1', kind: 'Namespace', name: 'default' };
 const uid = '0b9a3f0e-59a5-4f5a-8f4e-0a6f3a1f1c11';
 
-/** Those of the spec take the rights to make the result, too. */
+/** Edits of metadata, and of the spec, which take the rights to make the result, too. */
 const edits: readonly (readonly [string, Content])[] = [
   ['a key of their own', { spec: { key: hash } }],
   ['more groups', { spec: { groups: ['devs'], scope: {} } }],
