@@ -45,9 +45,7 @@ const withControlPlane = (
   },
 });
 
-/** Files with time limits of their own at a time on two cores. With more of them, those of leases and probes are missed. */
-const timedWorkers = 2;
-/** A file takes half a core or a whole one, for it waits the rest of its time. */
+/** A file takes about half a core, for it waits the rest of its time. */
 const waitingWorkers = 3;
 const timedFiles = Object.keys(timed);
 
@@ -83,7 +81,7 @@ export default defineConfig({
         groupOrder: 2,
         exclude: timedFiles,
       }),
-      withControlPlane('timed', timedFiles, { maxWorkers: timedWorkers, groupOrder: 3 }),
+      withControlPlane('timed', timedFiles, { maxWorkers: waitingWorkers, groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
       withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.

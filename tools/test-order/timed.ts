@@ -1,6 +1,6 @@
 /**
- * Files of the second lane that say how fast something is, or whose operators have a lease of a few seconds, with the reason. They run two
- * at a time on two cores. Three of the others run at a time: they mostly wait, and no neighbour makes them fail.
+ * Files of the second lane that say how fast something is, or whose operators have a lease of a few seconds, with the reason. They run
+ * after the others and beside each other: among the others are some that take a whole core.
  */
 export const timed: Readonly<Record<string, string>> = {
   'bench/soak/soak.test.ts': 'compares figures of every two seconds',
