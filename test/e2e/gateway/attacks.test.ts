@@ -15,7 +15,7 @@ import { makeCluster } from '../targets/target-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_LOG_LEVEL: 'debug' });
+const world = await gatewayWorld({ LATCHKEY_LOG_LEVEL: 'debug' });
 const { gateway, admin } = world;
 const alice = world.name('alice');
 await giveRight(admin, alice, { apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['*'] });

@@ -7,12 +7,11 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
 import { Holder, Project, readingOf, signedLifeOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { CurlHolder, curlHolder, withReplica } from './curl-holder.ts';
-import { gatewayWorld } from './gateway-world.ts';
+import { gatewaySettings, gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { management, ownAPI, ownKeys, ownTokens } from './own-client.ts';
 
-const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
-const world = await withReplica(await gatewayWorld(env), env);
+const world = await withReplica(await gatewayWorld(), gatewaySettings);
 const { admin, name, plane } = world;
 const inside = await sharedVirtualCluster();
 const project = await Project.ready(world, inside);

@@ -44,7 +44,7 @@ export interface DirectWorldOptions {
 export async function directWorld(options: DirectWorldOptions = {}): Promise<DirectWorld> {
   const { start = async () => await sharedVirtualCluster(), spec: ofCluster = {} } = options;
   const world = await gatewayWorld(
-    { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', LATCHKEY_STALE_AFTER: '25s', ...options.gateway },
+    { LATCHKEY_STALE_AFTER: '25s', ...options.gateway },
     { ...targetSettings, ...options.operator },
   );
   const { admin } = world;

@@ -22,7 +22,7 @@ export async function fourTargets(
   env: Readonly<Record<string, string>> = {},
   user = uniqueName('alice'),
 ): Promise<FourTargets> {
-  const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8', ...env });
+  const world = await gatewayWorld(env);
   const { admin } = world;
   const inside = await sharedVirtualCluster();
   const project = world.name('red');

@@ -16,8 +16,14 @@ export interface GatewayWorld extends World {
 
 type Env = Readonly<Record<string, string>>;
 
+/** With these the gateway dials targets on this machine. */
+export const gatewaySettings = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
+
 async function ownGateway(world: World, env: Env): Promise<RunningGateway> {
-  const gateway = await RunningGateway.start(world.plane, world.guard, { name: world.name('gateway'), env });
+  const gateway = await RunningGateway.start(world.plane, world.guard, {
+    name: world.name('gateway'),
+    env: { ...gatewaySettings, ...env },
+  });
   afterAll(async () => void (await gateway.end()));
   return gateway;
 }
@@ -25,18 +31,20 @@ async function ownGateway(world: World, env: Env): Promise<RunningGateway> {
 let kept: RunningGateway | undefined;
 let guardOfKept: Promise<Guard> | undefined;
 
-/** The gateway without settings of its own works from file to file. It ends with the worker, or when a file ends it. */
+/** The gateway with these settings and no others works from file to file. It ends with the worker, or when a file ends it. */
 async function keptGateway({ plane, name }: World): Promise<RunningGateway> {
   if (kept === undefined || kept.exited) {
     guardOfKept ??= Guard.start('kept-gateway');
-    kept = await RunningGateway.start(plane, await guardOfKept, { name: name('gateway') });
+    const options = { name: name('gateway'), env: gatewaySettings };
+    kept = await RunningGateway.start(plane, await guardOfKept, options);
   }
   return kept;
 }
 
 /**
- * A control plane with the operator and the gateway at work. Call it at the top of a file. The settings of the operator
- * are those of most files, so that it works on from one to the next.
+ * A control plane with the operator and the gateway at work. Call it at the top of a file. `env`: settings of the gateway beside
+ * those that let it dial targets here; a file without any shares it with others. The settings of the operator are those of most
+ * files, so that it works on from one to the next.
  */
 export async function gatewayWorld(
   env: Env = {},

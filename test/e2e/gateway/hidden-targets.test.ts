@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { fourTargets } from './four-targets.ts';
+import { gatewaySettings } from './gateway-world.ts';
 import { untilKnown, untilReached } from './known-holder.ts';
 import { OwnClient, ownClient } from './own-client.ts';
 
@@ -35,7 +36,7 @@ const requests: readonly (readonly [method: string, path: string])[] = [
 const gate = await WriteGate.start(world.plane);
 const replica = await RunningGateway.start(gate.access, world.guard, {
   name: world.name('seen'),
-  env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' },
+  env: gatewaySettings,
 });
 afterAll(async () => {
   await replica.end();

@@ -19,7 +19,6 @@ const folder = await mkdtemp(path.join(tmpdir(), 'kubeconfigs-'));
 afterAll(async () => await rm(folder, { recursive: true }));
 const auditLog = path.join(folder, 'audit.log');
 const world = await gatewayWorld({
-  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
   LATCHKEY_AUDIT: 'best-effort',
   LATCHKEY_AUDIT_LOG: auditLog,
 });

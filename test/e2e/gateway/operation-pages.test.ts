@@ -13,7 +13,7 @@ import { Project } from '../kubeconfigs/kubeconfig-world.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { knownHolder, untilReached } from './known-holder.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const world = await gatewayWorld();
 const { admin, gateway, guard, plane } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { key } = await knownHolder(world, { user: 'alice' });

@@ -10,7 +10,7 @@ import { untilReached, untilUnknown } from './known-holder.ts';
 import { management, OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
 /** Requests as clients of the API send them that were written before Latchkey: command lines, an SDK, a user interface, curl. */
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const world = await gatewayWorld();
 const { admin, gateway, name } = world;
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { namespace } = project;

@@ -12,16 +12,18 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
-import { gatewayWorld } from './gateway-world.ts';
+import { gatewaySettings, gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { credential, OwnClient, ownAPI, ownClient, ownKeys, ownTokens } from './own-client.ts';
 
-const env = { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' };
-const world = await gatewayWorld(env);
+const world = await gatewayWorld();
 const { admin, plane } = world;
 const gate = await WriteGate.start(plane);
 afterAll(async () => await gate.close());
-const replica = await RunningGateway.start(gate.access, world.guard, { name: world.name('replica'), env });
+const replica = await RunningGateway.start(gate.access, world.guard, {
+  name: world.name('replica'),
+  env: gatewaySettings,
+});
 afterAll(async () => void (await replica.end()));
 const project = await Project.ready(world, await sharedVirtualCluster());
 const { namespace, instance } = project;

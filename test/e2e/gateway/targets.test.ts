@@ -12,7 +12,7 @@ import { gatewayWorld } from './gateway-world.ts';
 import { untilReached } from './known-holder.ts';
 import { serveUntilRefused } from './load.ts';
 
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const world = await gatewayWorld();
 const { gateway, admin } = world;
 const inside = await sharedVirtualCluster();
 const alice = world.name('alice');

@@ -11,7 +11,7 @@ import { kubectlWith, untilReached } from './known-holder.ts';
 import { type OwnClient, ownAPI, ownClient, ownKeys } from './own-client.ts';
 
 /** The requests that the daily commands of the vCluster CLI send with its group renamed, in the order of its source. */
-const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' });
+const world = await gatewayWorld();
 const { admin, gateway, name } = world;
 const red = await Project.ready(world, await sharedVirtualCluster());
 const blue = name('blue');

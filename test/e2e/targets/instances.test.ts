@@ -40,10 +40,7 @@ afterAll(async () => await rm(folder, { recursive: true }));
 
 const cluster = await virtualCluster({ extraApiServerArgs: [`--tls-sni-cert-key=${await servingFiles()}`] });
 const network = withServices({ [service]: cluster.port });
-const world = await gatewayWorld(
-  { ...network, LATCHKEY_TARGET_ADDRESSES: targetSettings.LATCHKEY_TARGET_ADDRESSES },
-  { ...network, ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' },
-);
+const world = await gatewayWorld(network, { ...network, ...targetSettings, LATCHKEY_LOG_LEVEL: 'trace' });
 const { admin } = world;
 const inside = cluster.admin;
 
