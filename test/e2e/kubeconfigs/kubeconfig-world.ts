@@ -2,18 +2,19 @@ import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
-import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { type Api, entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { type Manifest, uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import type { World } from '../../../lab/operator/world.ts';
-import { labels } from '../../../src/api/names.ts';
+import { group, labels } from '../../../src/api/names.ts';
 import {
   certificateSigningRequests,
   clusterRoleBindings,
+  namespaces,
   type Resource,
   roleBindings,
+  roles,
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
@@ -39,8 +40,8 @@ export class Project {
   static async make(world: World, cluster: VirtualCluster, options: ProjectOptions = {}): Promise<Project> {
     const name = uniqueName('red');
     const namespace = `p-${name}`;
-    await kubectl(world.plane, ['create', 'namespace', namespace]);
-    await kubectl(world.plane, ['label', 'namespace', namespace, `${labels.project}=${name}`]);
+    const metadata = { name: namespace, labels: { [labels.project]: name } };
+    await world.admin.client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
     await grant(world, namespace, options.verbs ?? ['use', 'use-as-admin']);
     const { host = new URL(cluster.plane.server).host, spec = {} } = options;
     const access = host === 'none' ? {} : { accessPoint: { ingress: { enabled: true, host } } };
@@ -106,30 +107,20 @@ export class Project {
   }
 }
 
-async function kubectl(plane: ControlPlaneAccess, args: readonly string[], input?: string): Promise<string> {
-  const { stdout, stderr, exitCode } = await plane.kubectl(args, input === undefined ? {} : { input });
-  if (exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
-
 /** `platform-admin` loses its group system:masters in a credential, so it needs the verbs as everybody does. */
-async function grant({ plane }: World, namespace: string, verbs: readonly string[]): Promise<void> {
+async function grant({ admin }: World, namespace: string, verbs: readonly string[]): Promise<void> {
   const apiGroup = 'rbac.authorization.k8s.io';
-  const role = {
-    apiVersion: `${apiGroup}/v1`,
-    kind: 'Role',
-    metadata: { name: 'users', namespace },
-    rules: [{ apiGroups: ['management.platform.sh'], resources: ['virtualclusterinstances'], verbs }],
-  };
-  const binding = {
-    apiVersion: `${apiGroup}/v1`,
-    kind: 'RoleBinding',
-    metadata: { name: 'users', namespace },
-    roleRef: { apiGroup, kind: 'Role', name: 'users' },
-    subjects: ['platform-admin', 'alice'].map((name) => ({ apiGroup, kind: 'User', name })),
-  };
-  const rules = verbs.length === 0 ? { ...role, rules: [] } : role;
-  await kubectl(plane, ['apply', '-f', '-'], `${JSON.stringify(rules)}\n---\n${JSON.stringify(binding)}`);
+  const key = { namespace, name: 'users' };
+  const rule = { apiGroups: [group], resources: ['virtualclusterinstances'], verbs };
+  const subjects = ['platform-admin', 'alice'].map((name) => ({ apiGroup, kind: 'User', name }));
+  const objects = [
+    [roles, { rules: verbs.length === 0 ? [] : [rule] }],
+    [roleBindings, { roleRef: { apiGroup, kind: 'Role', name: key.name }, subjects }],
+  ] as const;
+  for (const [resource, content] of objects) {
+    const object = { apiVersion: `${apiGroup}/v1`, kind: resource.kind, metadata: key, ...content };
+    await admin.client.apply(resource, key, object, { fieldManager: 'test' });
+  }
 }
 
 /** The content of a kubeconfig. */
