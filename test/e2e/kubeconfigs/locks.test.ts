@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
@@ -7,7 +7,7 @@ import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 
 it('a lock takes a certificate out of the virtual cluster, and without it another one takes its place, with the same end', async () => {

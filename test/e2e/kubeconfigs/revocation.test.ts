@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { certificateSigningRequests, clusterRoleBindings, roleBindings } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
@@ -19,7 +19,7 @@ import {
 } from './kubeconfig-world.ts';
 
 const world = await operatorWorld({ env: targetSettings });
-const cluster = await virtualCluster();
+const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;
 const holders: Holder[] = [];
@@ -299,13 +299,13 @@ describe('a signing request that is not ours', () => {
       spec: { policyName: name },
     };
     const input = `${JSON.stringify(policy)}\n---\n${JSON.stringify(binding)}`;
+    const isActing = async () => {
+      const probe = await make(uniqueName('probe'), uniqueName('probe'));
+      return probe.spec.expirationSeconds === 31_536_000;
+    };
     expect(await cluster.plane.kubectl(['apply', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
     try {
-      await until('the policy acts', async () => {
-        const { items } = await inside.list<Stored>(certificateSigningRequests);
-        const probe = await make(uniqueName('probe'), `probe-${items.length}`);
-        return probe.spec.expirationSeconds === 31_536_000;
-      });
+      await until('the policy acts', isActing);
       const object = await project.create();
       const refused = await admin.untilRefused(object, 'CertificateFailed');
       expect(conditionOf(refused, 'Reconciling')?.message).toContain('admission webhooks');
@@ -314,6 +314,7 @@ describe('a signing request that is not ours', () => {
     } finally {
       await cluster.plane.kubectl(['delete', 'mutatingadmissionpolicybinding', name]);
       await cluster.plane.kubectl(['delete', 'mutatingadmissionpolicy', name]);
+      await until('the policy acts no longer', async () => !(await isActing()));
     }
   });
 });
