@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { readAuditEvent, schema } from '../../test/builders/audit-lines.ts';
 import { liveRecord } from '../../test/builders/credential-object.ts';
 import { formatMicroTime } from '../api/instant.ts';
-import { auditAnnotations } from './annotations.ts';
+import { type AuditAnnotation, auditAnnotations } from './annotations.ts';
 import { constantText, stranger } from './credential.ts';
 import { auditLine, type LineInput, maxLineBytes, microTime, newAuditID } from './line.ts';
 import { requestURI } from './request-uri.ts';
-import { userAgentText } from './text.ts';
+import { cut, userAgentText, withoutSecrets } from './text.ts';
 
 const key = `lk_${'aB3'.repeat(17)}`.slice(0, 52);
 const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';
@@ -19,7 +19,81 @@ const input = (parts: Partial<LineInput> = {}): LineInput => ({
   ...parts,
 });
 
+/** The same as the plainest code would write it. */
+function plainLine({ constant, ...input }: LineInput): string {
+  const { auditID, stage, requestURI, verb, sources, userAgent, object, code, received, now } = input;
+  const { namespace, name, uid, apiGroup, apiVersion, subresource, resource } = object ?? { resource: '' };
+  const objectRef = { resource, namespace, name, uid, apiGroup, apiVersion, subresource };
+  const required = ['resource', 'apiVersion'];
+  const shown = Object.entries(objectRef).filter(([field, text]) => required.includes(field) || text);
+  const cleaned = shown.map(([field, text = '']) => [field, cut(withoutSecrets(text), 253)]);
+  const annotations = Object.entries(input.annotations).filter(([, text]) => text !== undefined);
+  const named = annotations.map(([short, text]) => [auditAnnotations[short as AuditAnnotation], text]);
+  const event = {
+    ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'Metadata', auditID, stage, requestURI },
+    ...{ verb: cut(verb, 64), user: JSON.parse(constant.user), sourceIPs: sources, userAgent },
+    objectRef: object && Object.fromEntries(cleaned),
+    responseStatus: code === undefined ? undefined : { metadata: {}, code },
+    requestReceivedTimestamp: formatMicroTime(received),
+    stageTimestamp: formatMicroTime(now),
+    annotations: { ...JSON.parse(`{${constant.credential}}`), ...Object.fromEntries(named) },
+  };
+  const escape = (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${JSON.stringify(event).replace(/[\x7f-\uffff]/g, escape)}\n`;
+}
+
 describe('a line', () => {
+  it('has the bytes of its event as JSON, whatever stands in it and whatever was written before', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.constantFrom(
+        '',
+        'pods',
+        'v1',
+        'get',
+        '__proto__',
+        '"',
+        '\\',
+        'a\nb',
+        '\u2028',
+        '\ud800',
+        'é',
+        '\x7f',
+        key,
+      ),
+    );
+    const maybe = fc.option(text, { nil: undefined });
+    const names = fc.record({ namespace: maybe, name: maybe, uid: maybe, subresource: maybe });
+    const object = fc.record({ resource: text, apiGroup: text, apiVersion: text, more: names });
+    const notes = fc.dictionary(fc.constantFrom<AuditAnnotation>('target', 'error', 'changed', 'cut'), maybe);
+    const when = fc.constantFrom(0, 999, at, at + 1, at + 60_000);
+    const sent = fc.record({
+      ...{ requestURI: text, verb: text, sources: fc.array(text, { maxLength: 3 }), userAgent: maybe },
+      ...{ object: fc.option(object, { nil: undefined }), annotations: notes, received: when, now: when },
+      code: fc.option(fc.constantFrom(101, 200, 404, 503), { nil: undefined }),
+      stage: fc.constantFrom<LineInput['stage']>('RequestReceived', 'ResponseStarted', 'ResponseComplete'),
+    });
+    const users = ['alice', 'é"', '\u2028'].map((username) =>
+      constantText({ username, groups: ['dev', username] }, liveRecord(), []),
+    );
+    const line = fc.record({ sent, constant: fc.constantFrom(stranger, ...users) });
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
+        for (const { sent, constant } of lines) {
+          const { object, ...rest } = sent;
+          const { more, ...reference } = object ?? {};
+          const given = input({
+            ...rest,
+            constant,
+            ...(object && { object: { ...reference, ...more } }),
+          } as LineInput);
+          expect(auditLine(given)).toBe(plainLine(given));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('has every field of its input under the name of Kubernetes', () => {
     const constant = constantText({ username: 'alice', groups: ['dev'] }, liveRecord(), []);
     const object = { resource: 'pods', namespace: 'shop', name: 'a', apiGroup: '', apiVersion: 'v1' };
