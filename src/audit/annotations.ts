@@ -1,5 +1,5 @@
 import { group } from '../api/names.ts';
-import { commonText, jsonText } from './text.ts';
+import { jsonText, rememberedText } from './text.ts';
 
 /** Names of texts that the shape of Kubernetes has no field for. */
 export const auditAnnotations = {
@@ -39,13 +39,17 @@ export const auditAnnotations = {
 
 export type AuditAnnotation = keyof typeof auditAnnotations;
 
-const names = Object.entries(auditAnnotations).map(
-  ([short, name]) => [short as AuditAnnotation, `"${name}":`] as const,
-);
-const nameTexts = Object.fromEntries(names) as Readonly<Record<AuditAnnotation, string>>;
-
 /** Others are mostly different in each line. */
 const common: ReadonlySet<string> = new Set<AuditAnnotation>(['target', 'decision', 'error', 'action']);
+
+/** How a value of each stands in a line, with its name. */
+const members = Object.fromEntries(
+  Object.entries(auditAnnotations).map(([short, name]) => {
+    const start = `"${name}":`;
+    const write = (value: string) => start + jsonText(value);
+    return [short, common.has(short) ? rememberedText(write) : write];
+  }),
+) as Readonly<Record<AuditAnnotation, (value: string) => string>>;
 
 /** Members of a JSON object, without the braces. `follows`: others stand before them. */
 export function annotationText(
@@ -57,7 +61,7 @@ export function annotationText(
     const value = annotations[name as AuditAnnotation];
     if (value === undefined) continue;
     if (text !== '' || follows) text += ',';
-    text += nameTexts[name as AuditAnnotation] + (common.has(name) ? commonText(value) : jsonText(value));
+    text += members[name as AuditAnnotation](value);
   }
   return text;
 }

@@ -4,10 +4,10 @@ import { readAuditEvent, schema } from '../../test/builders/audit-lines.ts';
 import { liveRecord } from '../../test/builders/credential-object.ts';
 import { formatMicroTime } from '../api/instant.ts';
 import { type AuditAnnotation, auditAnnotations } from './annotations.ts';
-import { constantText, stranger } from './credential.ts';
+import { constantText, stranger, strangerWith } from './credential.ts';
 import { auditLine, type LineInput, maxLineBytes, microTime, newAuditID } from './line.ts';
 import { requestURI } from './request-uri.ts';
-import { cut, userAgentText, withoutSecrets } from './text.ts';
+import { cut, holdsSecret, isOrdinary, unescaped, userAgentText, withoutSecrets } from './text.ts';
 
 const key = `lk_${'aB3'.repeat(17)}`.slice(0, 52);
 const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';
@@ -38,8 +38,8 @@ function plainLine({ constant, ...input }: LineInput): string {
     stageTimestamp: formatMicroTime(now),
     annotations: { ...JSON.parse(`{${constant.credential}}`), ...Object.fromEntries(named) },
   };
-  const escape = (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return `${JSON.stringify(event).replace(/[\x7f-\uffff]/g, escape)}\n`;
+  const escaped = (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${JSON.stringify(event).replace(/[\x7f-\uffff]/g, escaped)}\n`;
 }
 
 describe('a line', () => {
@@ -81,12 +81,8 @@ describe('a line', () => {
       fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
         for (const { sent, constant } of lines) {
           const { object, ...rest } = sent;
-          const { more, ...reference } = object ?? {};
-          const given = input({
-            ...rest,
-            constant,
-            ...(object && { object: { ...reference, ...more } }),
-          } as LineInput);
+          const reference = object && { object: { ...object, ...object.more } };
+          const given = input({ ...rest, constant, ...reference });
           expect(auditLine(given)).toBe(plainLine(given));
         }
       }),
@@ -182,6 +178,21 @@ describe('a line', () => {
     }
   });
 
+  it('keeps the client of a credential, whatever strangers send and however long another line was', () => {
+    const constant = constantText({ username: 'a'.repeat(200), groups: ['é'.repeat(150)] }, liveRecord(), []);
+    const line = () => auditLine(input({ auditID: 'same', constant, userAgent: 'kubectl' }));
+    const before = line();
+    const { lastClient } = constant;
+    for (let count = 0; count < 2_000; count += 1)
+      auditLine(input({ constant: strangerWith(`sha256:${count}`, undefined), sources: [`10.0.${count}`] }));
+    const long = '"'.repeat(1_024);
+    const cut = auditLine(
+      input({ constant, userAgent: 'kubectl', requestURI: long, annotations: { changed: long } }),
+    );
+    expect(readAuditEvent(cut).annotations['truncated']).toBe('true');
+    expect([line(), constant.lastClient === lastClient]).toEqual([before, true]);
+  });
+
   it('writes times as the API does', () => {
     for (const instant of [0, 999, 1_000, at, at + 957, 1_699_999_999_999.9])
       expect(microTime(instant)).toBe(formatMicroTime(Math.floor(instant)));
@@ -250,6 +261,25 @@ describe('no secret', () => {
     const sent = `${'a'.repeat(250)} ${key}`;
     expect(userAgentText(sent)).not.toContain('lk_');
     expect(userAgentText('b'.repeat(16_000))).toHaveLength(256);
+  });
+
+  it('is made of the characters of most names and paths alone', () => {
+    const alphabet = fc.constantFrom(
+      ...'abcdefghijklmnopqrstuvwxyz0123456789./:-',
+      'bearer',
+      'basic',
+      'sa18',
+      'lk',
+      'eyj',
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: alphabet, maxLength: 80 }), (text) => {
+        expect([isOrdinary(text), holdsSecret(text)]).toEqual([true, false]);
+        expect([unescaped(text), JSON.stringify(text)]).toEqual([text, `"${text}"`]);
+      }),
+    );
+    for (const other of ['_', 'A', '%', '+', ' ', '"', '\\', 'é', '\n'])
+      expect(isOrdinary(`a${other}`)).toBe(false);
   });
 
   it('stands in a name', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditAnnotation, annotationText } from './annotations.ts';
-import { commonText, cut, inOnePiece, jsonList, jsonText, minSecret, withoutSecrets } from './text.ts';
+import { cut, inOnePiece, isOrdinary, jsonList, jsonText, rememberedText, withoutSecrets } from './text.ts';
 
 /** Lines of this size are written to a pipe as a whole, or not at all: others write to the same one. */
 export const maxLineBytes = 4_096;
@@ -28,6 +28,8 @@ export interface ConstantText {
   readonly user: string;
   /** Annotations. */
   readonly credential: string;
+  /** Of the line before, for the next is mostly from the same client. */
+  lastClient?: ClientText;
 }
 
 /** The part of a line that says who sent a request, and from where. */
@@ -89,7 +91,7 @@ function shortened(input: LineInput): LineInput {
     ...{ requestURI: cut(requestURI, 32), userAgent: cut(userAgent, 16), verb: cut(verb, 16) },
     sources: sources.slice(0, 4),
     ...(object && { object: shortReference(object) }),
-    constant: constant.user.length > 400 ? { ...constant, user: shortUser(constant.user) } : constant,
+    constant: constant.user.length > 400 ? shortConstant(constant) : constant,
     annotations: {
       ...{ decision, error, action, count, truncated: 'true' },
       ...{ target: cut(target, 128) || undefined, changedUID: cut(changedUID, 192) || undefined },
@@ -102,16 +104,18 @@ const shortReference = (object: ObjectReference): ObjectReference =>
     Object.entries(object).map(([name, value]) => [name, cut(String(value ?? ''), 16)]),
   ) as unknown as ObjectReference;
 
-const shortUser = (user: string): string =>
-  userText({ username: cut((JSON.parse(user) as AuditUser).username, 128), groups: ['…'] });
+const shortConstant = ({ user, credential }: ConstantText): ConstantText => ({
+  user: userText({ username: cut((JSON.parse(user) as AuditUser).username, 128), groups: ['…'] }),
+  credential,
+});
 
 /** Each part that is put together takes time here, and once more when the line is copied to where it is written. */
 function build(input: LineInput): string {
   const { auditID, stage, requestURI, verb, constant, object, code, received, now } = input;
-  const reference = object === undefined ? '' : `,"objectRef":${referenceText(object)}`;
-  const status = code === undefined ? '' : `,"responseStatus":{"metadata":{},"code":${code}}`;
+  const reference = object === undefined ? '' : referenceText(object);
+  const status = code === undefined ? '' : statusText(code);
   const annotations = annotationText(input.annotations, constant.credential !== '');
-  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${auditID}${stageTexts[stage]}${jsonText(requestURI)},"verb":${commonText(cut(verb, 64))}${clientText(input)}${reference}${status},"requestReceivedTimestamp":"${microTime(received)}","stageTimestamp":"${microTime(now)}","annotations":{${constant.credential}${annotations}}}\n`;
+  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${auditID}${stageTexts[stage]}${jsonText(requestURI)}${verbText(verb)}${clientText(input)}${reference}${status},"requestReceivedTimestamp":"${microTime(received)}","stageTimestamp":"${microTime(now)}","annotations":{${constant.credential}${annotations}}}\n`;
 }
 
 const stageTexts: Readonly<Record<Stage, string>> = {
@@ -120,52 +124,69 @@ const stageTexts: Readonly<Record<Stage, string>> = {
   ResponseComplete: '","stage":"ResponseComplete","requestURI":',
 };
 
-const maxClients = 1_024;
-/** Of the line before with each, for the next is mostly from the same client. */
-const lastClients = new Map<ConstantText, ClientText>();
+const verbText = rememberedText((verb) => `,"verb":${jsonText(cut(verb, 64))}`);
+
+const statusTexts = new Map<number, string>();
+
+/** A code has three digits, so there are few. */
+function statusText(code: number): string {
+  const known = statusTexts.get(code);
+  if (known !== undefined) return known;
+  const text = inOnePiece(`,"responseStatus":{"metadata":{},"code":${code}}`);
+  statusTexts.set(code, text);
+  return text;
+}
 
 function clientText({ constant, sources, userAgent }: LineInput): string {
-  const last = lastClients.get(constant);
+  const { lastClient: last } = constant;
   if (last !== undefined && last.userAgent === userAgent && isSame(last.sources, sources)) return last.text;
   const agent = userAgent === undefined ? '' : `,"userAgent":${jsonText(userAgent)}`;
   const text = inOnePiece(`,"user":${constant.user},"sourceIPs":${jsonList(sources)}${agent}`);
-  if (lastClients.size >= maxClients) lastClients.clear();
-  lastClients.set(constant, { sources, userAgent, text });
+  constant.lastClient = { sources, userAgent, text };
   return text;
 }
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text, index) => text === other[index]);
 
+/** Of a path, which may hold anything. */
+const nameText = (name: string): string =>
+  name.length <= maxName && isOrdinary(name) ? `"${name}"` : jsonText(cut(withoutSecrets(name), maxName));
+
+const resourceText = rememberedText((resource) => `,"objectRef":{"resource":${nameText(resource)}`);
+const namespaceText = rememberedText((namespace) => `,"namespace":${nameText(namespace)}`);
+const groupText = rememberedText((apiGroup) => `,"apiGroup":${nameText(apiGroup)}`);
+const versionText = rememberedText((apiVersion) => `,"apiVersion":${nameText(apiVersion)}`);
+const subresourceText = rememberedText((subresource) => `,"subresource":${nameText(subresource)}`);
+
 function referenceText(object: ObjectReference): string {
-  let text = `{"resource":${commonNameText(object.resource)}`;
-  if (object.namespace) text += `,"namespace":${commonNameText(object.namespace)}`;
+  let text = resourceText(object.resource);
+  if (object.namespace) text += namespaceText(object.namespace);
   if (object.name) text += `,"name":${nameText(object.name)}`;
   if (object.uid) text += `,"uid":${nameText(object.uid)}`;
-  if (object.apiGroup) text += `,"apiGroup":${commonNameText(object.apiGroup)}`;
-  text += `,"apiVersion":${commonNameText(object.apiVersion)}`;
-  if (object.subresource) text += `,"subresource":${commonNameText(object.subresource)}`;
+  if (object.apiGroup) text += groupText(object.apiGroup);
+  text += versionText(object.apiVersion);
+  if (object.subresource) text += subresourceText(object.subresource);
   return `${text}}`;
 }
-
-/** Of a path, which may hold anything. */
-const nameText = (name: string): string => jsonText(cut(withoutSecrets(name), maxName));
-
-/** The same of a name that many requests have in common. Those that may hold a secret are too long for that. */
-const commonNameText = (name: string): string =>
-  name.length < minSecret ? commonText(name) : nameText(name);
 
 /** Behind the second. */
 const fractions = Array.from({ length: 1_000 }, (_, rest) => `${String(rest).padStart(3, '0')}000Z`);
 let second = Number.NaN;
 let start = '';
+let lastInstant = Number.NaN;
+let lastText = '';
 
 /** As `formatMicroTime` of the API, at a tenth of the cost: lines come by the thousand in one second. */
 export function microTime(instant: number): string {
+  // Most requests end in the millisecond in which another one came.
+  if (instant === lastInstant) return lastText;
   const current = Math.floor(instant / 1000);
   if (current !== second) {
     second = current;
     start = new Date(current * 1000).toISOString().slice(0, 20);
   }
-  return start + fractions[Math.floor(instant - current * 1000)];
+  lastInstant = instant;
+  lastText = start + fractions[Math.floor(instant - current * 1000)];
+  return lastText;
 }

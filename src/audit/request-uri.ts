@@ -1,4 +1,4 @@
-import { cut, decode, holdsSecret, unescaped, withoutSecrets } from './text.ts';
+import { cut, decode, holdsSecret, isOrdinary, unescaped, withoutSecrets } from './text.ts';
 
 /** Parameters that say what a request does. What a command is given, or a workload behind a proxy, may be a password. */
 const kept: ReadonlySet<string> = new Set([
@@ -14,6 +14,7 @@ const maxValue = 256;
 export function requestURI(sent: string, max: number): string {
   // A whole URL may begin with a password.
   if (!sent.startsWith('/')) return '';
+  if (isOrdinary(sent)) return cut(sent, max);
   const end = sent.indexOf('#');
   return cleanURI(end === -1 ? sent : sent.slice(0, end), max);
 }

@@ -110,9 +110,9 @@ describe('the audit log', () => {
     expect(counts.written).toBe(0);
     await clock.advanceAsync(1);
     await waitFor('both lines', () => counts.written === 2);
-    for (const number of upTo(132)) sink.write(line(number));
-    await waitFor('a write that is full, and the rest', () => counts.written === 2 + 132);
-    expect(writes).toEqual([2 * 500, 131 * 500, 500]);
+    for (const number of upTo(264)) sink.write(line(number));
+    await waitFor('two writes that are full, and the rest', () => counts.written === 2 + 264);
+    expect(writes).toEqual([2 * 500, 131 * 500, 131 * 500, 2 * 500]);
   });
 
   it('writes at once, beside all that waits, what a request waits for', async () => {

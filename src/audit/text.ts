@@ -13,18 +13,23 @@ const escaped = (text: string): string =>
 
 const maxCommon = 64;
 const maxKnown = 1_024;
-/** The latest ones, and how they stand in a line. */
-const known = new Map<string, string>();
 
-/** The same of a text that many lines have in common, such as a verb: it is read once. */
-export function commonText(text: string): string {
-  const found = known.get(text);
-  if (found !== undefined) return found;
-  const json = jsonText(text);
-  if (text.length > maxCommon) return json;
-  if (known.size >= maxKnown) known.clear();
-  known.set(text, json);
-  return json;
+/**
+ * Returns a function that does the same as `make`, and remembers the results for texts that many lines have in common, such as a verb.
+ * Long texts are left out, or strangers could fill the memory with them, and so are secrets.
+ */
+export function rememberedText(make: (text: string) => string): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const made = make(text);
+    if (text.length > maxCommon || holdsSecret(text)) return made;
+    if (known.size >= maxKnown) known.clear();
+    const kept = inOnePiece(made);
+    known.set(text, kept);
+    return kept;
+  };
 }
 
 export function jsonList(texts: readonly string[]): string {
@@ -46,7 +51,7 @@ const censored = '[redacted]';
 const secretShape =
   /(?:lk_|eyJ|bGtf|ZXlK)[\w.+/=%~-]{8,}|(?:[GWm2](?:xrX[z0-3]|V5S[j-n])|leU[op]|sa1[89](?=[^A-Z]{0,32}[A-Z]))[\w.+/=%~-]{16,}|(?:[Bb]earer|[Bb]asic|BEARER|BASIC)(?:[\s+]|%20)+[^\s&]{8,}|PRIVATE(?:[\s+]|%20)KEY[\s\S]*/g;
 /** Its shortest form: most names and verbs are shorter. */
-export const minSecret = 11;
+const minSecret = 11;
 /** Most longer texts hold none of it, and cost no more than this. */
 const secretMark = /lk_|eyJ|bGtf|ZXlK|xrX|V5S|leU|sa1|earer|asic|EARER|ASIC|PRIVATE/;
 
@@ -56,6 +61,11 @@ export const withoutSecrets = (text: string): string =>
   mayHoldSecret(text) ? text.replace(secretShape, censored) : text;
 
 export const holdsSecret = (text: string): boolean => mayHoldSecret(text) && text.search(secretShape) >= 0;
+
+const ordinary = /^[a-z\d./:-]*$/;
+
+/** Most paths and names are: no form of a secret is made of these characters alone, and neither a URL nor JSON changes them. */
+export const isOrdinary = (text: string): boolean => ordinary.test(text);
 
 /** The text with what is percent-encoded in it; undefined where that is no text. */
 export function decode(text: string): string | undefined {

@@ -23,6 +23,7 @@ export interface RequestAuditOptions {
 const maxURI = 1_024;
 /** More of them are counted. */
 const maxTouched = 16;
+const maxUpstreamID = 64;
 const maxUpstreamText = 256;
 
 /** Bytes of the connection, and when, as a tunnel begins. */
@@ -113,7 +114,7 @@ export class RequestAudit implements Trail {
   }
 
   upstream(auditID: string | undefined): void {
-    if (auditID === undefined || !/^[\w-]{1,64}$/.test(auditID)) return;
+    if (auditID === undefined || auditID.length > maxUpstreamID || !/^[\w-]+$/.test(auditID)) return;
     const known = this.#upstreamIDs;
     if (known === '') this.#upstreamIDs = auditID;
     else if (known.length < maxUpstreamText && !known.includes(auditID))
