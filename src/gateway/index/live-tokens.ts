@@ -40,11 +40,6 @@ export class LiveTokens {
     return this.#options.now();
   }
 
-  /** Whether new locks are still compared with tokens, so {@link positions} says more than is known. */
-  get isSweeping(): boolean {
-    return this.#verdicts.isSweeping;
-  }
-
   /** Of all tokens, good or not. */
   *hashes(): Generator<string> {
     for (const record of this.#options.records.ofKind.DirectClusterEndpointToken.values())
@@ -58,10 +53,9 @@ export class LiveTokens {
 
   /** Before the present change. */
   get positions(): Positions {
-    const { records, locks } = this.#options;
-    const { OwnedAccessKey: keys, DirectClusterEndpointToken: tokens } = records.ofKind;
-    const positionOf = (store: { readonly position: string | undefined }) => store.position ?? '0';
-    return { tokens: positionOf(tokens), keys: positionOf(keys), locks: positionOf(locks.store) };
+    const { OwnedAccessKey: keys, DirectClusterEndpointToken: tokens } = this.#options.records.ofKind;
+    const { locksPosition = '0' } = this.#verdicts;
+    return { tokens: tokens.position ?? '0', keys: keys.position ?? '0', locks: locksPosition };
   }
 
   /** The listener is called with each hash for which {@link find} may say something else. Returns what ends it. */

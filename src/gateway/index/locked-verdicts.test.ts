@@ -117,3 +117,25 @@ it('a lock that comes during a sweep is part of another one', async () => {
   for (let count = 0; count < 16; count += 1) await turn();
   expect(dropped).toEqual([hashes[0]]);
 });
+
+it('tells up to where locks have done their work, also while new ones come faster than all is compared with them', async () => {
+  const { locks, verdicts, put, isGood } = start();
+  const hashes = Array.from({ length: 1_200 }, (_, index) => put(`k${index}`, 'bob'));
+  for (const hash of hashes) isGood(hash);
+  locks.store.reach('10');
+  expect(verdicts.locksPosition).toBe('10');
+  const positions: number[] = [];
+  for (let version = 11; version < 50; version += 1) {
+    locks.store.upsert(lockRecord({ user: 'nobody' }, `lock-${version}`));
+    locks.store.reach(String(version));
+    positions.push(Number(verdicts.locksPosition));
+    await turn();
+  }
+  // The first round takes five turns.
+  expect(positions.slice(0, 4)).toEqual([10, 10, 10, 10]);
+  expect(positions.at(-1)).toBeGreaterThan(35);
+  expect(positions.at(-1)).toBeLessThan(49);
+  expect(positions).toEqual(positions.toSorted((one, other) => one - other));
+  for (let count = 0; count < 16; count += 1) await turn();
+  expect(verdicts.locksPosition).toBe('49');
+});

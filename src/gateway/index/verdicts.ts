@@ -23,6 +23,12 @@ interface Kept {
   locks: number;
 }
 
+/** What verdicts are compared with. */
+interface SweepGoal {
+  readonly version: number;
+  readonly position: string | undefined;
+}
+
 /** How many verdicts are compared with new locks before others have their turn: about a millisecond. */
 const turnSize = 250;
 
@@ -36,6 +42,8 @@ export class Verdicts {
   /** Hashes of verdicts by what they rest on: `key/<name>` of an ancestor, `instance/<namespace>/<name>`. */
   readonly #dependents = new Map<string, Set<string>>();
   #isSweeping = false;
+  /** Of the locks that all verdicts were compared with, while newer ones are. */
+  #comparedTo: string | undefined;
 
   constructor(options: VerdictsOptions) {
     this.#options = options;
@@ -46,9 +54,9 @@ export class Verdicts {
     locks.store.subscribe(() => this.#startSweep());
   }
 
-  /** Whether some verdicts have not been compared with the newest locks. */
-  get isSweeping(): boolean {
-    return this.#isSweeping;
+  /** Up to which resourceVersion locks have done their work. While verdicts are compared with newer ones, these are not part of it. */
+  get locksPosition(): string | undefined {
+    return this.#isSweeping ? this.#comparedTo : this.#options.locks.store.position;
   }
 
   /** How many credentials are in use. */
@@ -87,22 +95,30 @@ export class Verdicts {
   #startSweep(): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    setImmediate(() => this.#sweep(this.#options.locks.version, this.#byHash.entries()));
+    this.#comparedTo = this.#options.locks.store.position;
+    setImmediate(() => this.#beginSweep());
   }
 
-  #sweep(version: number, left: Iterator<[string, Kept]>): void {
+  #beginSweep(): void {
+    const { version, store } = this.#options.locks;
+    this.#sweep({ version, position: store.position }, this.#byHash.entries());
+  }
+
+  #sweep(to: SweepGoal, left: Iterator<[string, Kept]>): void {
     for (let count = 0; count < turnSize; count += 1) {
       const { done, value } = left.next();
-      if (done === true) return this.#endSweep(version);
+      if (done === true) return this.#endSweep(to);
       const [hash, kept] = value;
       if (!this.#isUnlocked(hash, kept)) this.#drop(hash);
     }
-    setImmediate(() => this.#sweep(version, left));
+    setImmediate(() => this.#sweep(to, left));
   }
 
-  #endSweep(version: number): void {
-    this.#isSweeping = false;
-    if (version !== this.#options.locks.version) this.#startSweep();
+  /** Locks may come faster than all verdicts are compared: each round proves that those before it have done their work. */
+  #endSweep({ version, position }: SweepGoal): void {
+    this.#comparedTo = position;
+    if (version === this.#options.locks.version) this.#isSweeping = false;
+    else setImmediate(() => this.#beginSweep());
   }
 
   #judge(hash: string): Verdict | Refused | undefined {

@@ -27,7 +27,6 @@ class Tokens {
   readonly live = new Map<string, Verdict>();
   readonly known = new Set<string>();
   readonly clock: FakeClock;
-  readonly isSweeping = false;
   version = '0';
   #changes = 0;
   #listener: (hash: string) => void = () => undefined;

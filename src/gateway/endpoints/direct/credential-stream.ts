@@ -107,7 +107,8 @@ export class CredentialStream {
     this.#tick();
     while (!this.#isOver && !this.#request.response.destroyed) {
       this.#next = Promise.withResolvers();
-      const positions = this.#provenAfterThisTurn();
+      // Up to where the changes so far lead: others come while these are sent, and wait.
+      const { positions } = this.#services.tokens;
       await this.#sendSpaces();
       await this.#sendChanged();
       await this.#recheckSome();
@@ -117,15 +118,6 @@ export class CredentialStream {
       await this.#next.promise;
     }
     if (this.#isClusterGone) await this.#dropAll();
-  }
-
-  /**
-   * Up to where the changes so far lead, before they are sent: others come meanwhile, and wait. Undefined while new locks are compared
-   * with tokens, for the positions are ahead of that.
-   */
-  #provenAfterThisTurn(): Positions | undefined {
-    const { tokens } = this.#services;
-    return tokens.isSweeping ? undefined : tokens.positions;
   }
 
   /** A stream that only ended would be an outage, in which all of them go on. */
@@ -213,8 +205,7 @@ export class CredentialStream {
     return verdict && scopes && { verdict, scopes };
   }
 
-  async #sendProof(positions: Positions | undefined): Promise<void> {
-    if (positions === undefined) return;
+  async #sendProof(positions: Positions): Promise<void> {
     const { clock } = this.#services;
     const isComplete = this.#changed.size === 0 && this.#rechecked === undefined && !this.#rights.isAsking;
     if (!this.#isSynced && isComplete) {
@@ -243,7 +234,6 @@ export class CredentialStream {
     this.#ends.check();
     this.#recheck(now);
     if (now >= this.#beatAt) this.#isBeatDue = true;
-    // A proof that is due may have waited for the end of a sweep.
     if (this.#isBeatDue || !this.#isSynced) this.#next.resolve();
   }
 
