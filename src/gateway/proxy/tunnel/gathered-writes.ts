@@ -20,6 +20,7 @@ interface Chunk {
 export class GatheredWrites {
   readonly #to: Writable;
   readonly #onWritten: () => void;
+  #isEnding = false;
   /** The last of them may have room. */
   readonly #waiting: Chunk[] = [];
   #waitingBytes = 0;
@@ -47,6 +48,12 @@ export class GatheredWrites {
     if (!this.#isWriting) this.#writeNext();
   }
 
+  /** Ends the stream behind what waits. */
+  end(): void {
+    this.#isEnding = true;
+    if (!this.#isWriting) this.#to.end();
+  }
+
   /** Leaves all that waits to the stream, in front of what is written to it next. */
   flush(): void {
     while (this.#waiting.length > 0) this.#writeNext();
@@ -71,6 +78,7 @@ export class GatheredWrites {
       if (!error && free.length < maxFree) free.push(chunk.memory);
       this.#isWriting = false;
       this.#writeNext();
+      if (this.#isEnding && !this.#isWriting) this.#to.end();
       this.#onWritten();
     });
   }

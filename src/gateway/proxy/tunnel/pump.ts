@@ -9,6 +9,8 @@ export interface PumpOptions {
   readonly turn: (bytes: number) => Promise<void>;
   /** Called before bytes are written. */
   readonly onBytes?: ((bytes: Buffer) => void) | undefined;
+  /** Called when the receiver has taken what was written. */
+  readonly onTaken?: (() => void) | undefined;
 }
 
 /** Passed on before others come to their turn: pieces, for a small one takes the thread nearly as long as a large one, or bytes. */
@@ -29,7 +31,7 @@ export class Pump {
 
   constructor(options: PumpOptions) {
     this.#options = options;
-    this.#writes = new GatheredWrites(options.to, () => this.#goOn());
+    this.#writes = new GatheredWrites(options.to, () => this.#onWritten());
   }
 
   start(): void {
@@ -39,9 +41,24 @@ export class Pump {
 
   /** Passes nothing on any more but what came before. */
   stop(): void {
+    this.#stopReading();
+    this.#writes.flush();
+  }
+
+  /** The same at the pace of the receiver, and then ends it. */
+  end(): void {
+    this.#stopReading();
+    this.#writes.end();
+  }
+
+  #stopReading(): void {
     this.#isStopped = true;
     this.#options.from.off('data', this.#onData);
-    this.#writes.flush();
+  }
+
+  #onWritten(): void {
+    this.#options.onTaken?.();
+    this.#goOn();
   }
 
   #pass(bytes: Buffer): void {

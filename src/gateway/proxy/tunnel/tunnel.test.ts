@@ -35,10 +35,15 @@ async function start() {
     turns.push({ bytes, comes: resolve });
     await promise;
   };
-  const response = { handOver: () => ({ socket, early: [] }) } as unknown as UpgradedResponse;
+  let cut: (why: string) => void = () => undefined;
+  const handOver = (onCut: (why: string) => void) => {
+    cut = onCut;
+    return { socket, early: [] };
+  };
+  const response = { handOver } as unknown as UpgradedResponse;
   const clock = new FakeClock();
   new Tunnel({ response, upstream, head: 'head', isWebSocket: false, turn, clock, maxMs: 0 }).start();
-  return { client, target, socket, turns };
+  return { client, target, socket, upstream, turns, clock, cut: (why: string) => cut(why) };
 }
 
 describe('when the target has ended, what the client still sends', () => {
@@ -71,4 +76,88 @@ describe('when the target has ended, what the client still sends', () => {
     expect(socket.bytesRead).toBeGreaterThan(32 * 2 ** 20);
     expect(socket.bytesRead).toBeLessThan(34 * 2 ** 20);
   });
+});
+
+/** The target has ended when the system took no more for the client, who has read nothing yet. */
+async function unreadTail() {
+  const stage = await start();
+  const { client, target, socket, upstream, turns } = stage;
+  client.pause();
+  let size = 'head'.length;
+  const send = (bytes: number) => {
+    size += bytes;
+    target.write(Buffer.alloc(bytes));
+  };
+  await waitFor('the system is full', () => {
+    turns.shift()?.comes();
+    if (socket.writableLength === 0 && socket.bytesWritten === size) send(32_768);
+    return socket.writableLength > 0;
+  });
+  send(1_000);
+  target.end();
+  await waitFor('its end', () => {
+    turns.shift()?.comes();
+    return upstream.readableEnded;
+  });
+  let received = 0;
+  const read = () => {
+    received += (client.read() as Buffer | null)?.length ?? 0;
+    return received;
+  };
+  return { ...stage, read, size };
+}
+
+describe('when the target has ended, what it sent before', () => {
+  it('reaches a client that reads slowly, for as long as it takes something every half minute', async () => {
+    const { socket, clock, read, size } = await unreadTail();
+    for (let step = 0; !socket.writableFinished; step += 1) {
+      clock.advance(20_000);
+      const { writableLength } = socket;
+      await waitFor('some progress', () => {
+        read();
+        return socket.writableLength < writableLength || socket.writableFinished;
+      });
+      expect(step).toBeLessThan(10);
+    }
+    await waitFor('all of it', () => read() === size);
+  });
+
+  it('is given up when the client takes nothing for half a minute', async () => {
+    const { socket, clock } = await unreadTail();
+    clock.advance(29_999);
+    expect(socket.destroyed).toBe(false);
+    clock.advance(30_000);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('is given up after five minutes in any case', async () => {
+    const { client, socket, clock, read } = await unreadTail();
+    await waitFor('all is with the system', () => {
+      read();
+      return socket.writableFinished;
+    });
+    clock.advance(299_999);
+    expect(socket.destroyed).toBe(false);
+    clock.advance(1);
+    expect(socket.destroyed).toBe(true);
+    client.destroy();
+  });
+});
+
+it('of what the client has sent nothing reaches the target once the tunnel is cut', async () => {
+  const { client, target, upstream, turns, cut } = await start();
+  target.pause();
+  client.write(Buffer.alloc(16 * 2 ** 20));
+  await waitFor('the target is full, and more waits', () => {
+    turns.shift()?.comes();
+    return upstream.writableLength > 0 && client.writableLength > 0;
+  });
+  const writes: number[] = [];
+  const write = upstream.write.bind(upstream);
+  upstream.write = ((bytes: Buffer, ...rest: never[]) => {
+    writes.push(bytes.length);
+    return write(bytes, ...rest);
+  }) as typeof upstream.write;
+  cut('revoked');
+  expect([upstream.destroyed, writes]).toEqual([true, []]);
 });

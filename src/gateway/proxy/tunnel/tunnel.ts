@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../kube/clock.ts';
 import type { UpgradedResponse } from '../../server/upgraded-response.ts';
+import { StallGuard } from '../stall-guard.ts';
 import { Pump, type PumpOptions } from './pump.ts';
 import { closeFrame, WebSocketFrames } from './websocket-frames.ts';
 
@@ -18,8 +19,11 @@ export interface TunnelOptions {
   readonly maxMs: number;
 }
 
-/** When one side has ended: for the other to take what was read before. */
-const flushMs = 5_000;
+/**
+ * When one side has ended: for the other to take what was read before. It is a quarter of a megabyte, in pieces of 64 KiB, and what the
+ * system holds. Without progress it is given up sooner.
+ */
+const tail = { stallMs: 30_000, maxMs: 300_000 };
 /** When a tunnel is cut: for the client to take the reason. */
 const reasonMs = 200;
 /** When one side has ended: bytes of the other that are thrown away. */
@@ -36,6 +40,7 @@ export class Tunnel {
   readonly #client: Socket;
   readonly #frames: WebSocketFrames | undefined;
   readonly #pumps: readonly Pump[];
+  #guard: StallGuard | undefined;
   #timer: Timer | undefined;
   #isOver = false;
   #isCut = false;
@@ -48,12 +53,12 @@ export class Tunnel {
     this.#client = client;
     this.#frames = options.isWebSocket ? new WebSocketFrames() : undefined;
     const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
-    this.#pumps = [
-      new Pump({ from: upstream, to: client, turn, onBytes }),
-      new Pump({ from: client, to: upstream, turn }),
-    ];
-    this.#follow(client, upstream);
-    this.#follow(upstream, client);
+    const onTaken = () => this.#guard?.progress();
+    const toClient = new Pump({ from: upstream, to: client, turn, onBytes, onTaken });
+    const toUpstream = new Pump({ from: client, to: upstream, turn, onTaken });
+    this.#pumps = [toClient, toUpstream];
+    this.#follow(client, upstream, toUpstream);
+    this.#follow(upstream, client, toClient);
     for (const bytes of early) upstream.write(bytes);
   }
 
@@ -65,22 +70,28 @@ export class Tunnel {
     for (const pump of this.#pumps) pump.start();
   }
 
-  #follow(side: Duplex, other: Duplex): void {
+  #follow(side: Duplex, other: Duplex, pump: Pump): void {
     side
       .on('error', () => undefined)
-      .once('end', () => this.#end(other))
-      .once('close', () => this.#end(other));
+      .once('end', () => this.#end(other, pump))
+      .once('close', () => this.#end(other, pump));
   }
 
-  #end(other: Duplex): void {
+  /** `pump`: to the other side. */
+  #end(other: Duplex, pump: Pump): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#timer?.cancel();
-    for (const pump of this.#pumps) pump.stop();
+    for (const each of this.#pumps) if (each !== pump) each.stop();
     const destroy = () => this.#destroy();
     if (other.destroyed) return destroy();
-    this.#timer = this.#options.clock.setTimer(destroy, flushMs);
-    other.once('end', destroy).once('close', destroy).end();
+    const { clock } = this.#options;
+    this.#guard = new StallGuard(clock, tail.stallMs, destroy);
+    this.#timer = clock.setTimer(destroy, tail.maxMs);
+    other.once('end', destroy).once('close', destroy);
+    // What the system still sends to a slow client cannot be seen, and is lost where the client sends something to a closed connection.
+    if (other === this.#client) other.once('finish', () => this.#guard?.stop());
+    pump.end();
     // To close it while bytes of it are unread would take back what was written last.
     let discarded = 0;
     const onBytes = (bytes: Buffer) => {
@@ -97,11 +108,12 @@ export class Tunnel {
     if (this.#isCut) return;
     this.#isCut = true;
     const { upstream, clock } = this.#options;
-    for (const pump of this.#pumps) pump.stop();
-    this.#timer?.cancel();
     const mayTell = !this.#isOver && this.#frames?.mayAdd === true && this.#client.writable;
     this.#isOver = true;
+    // First: nothing that the client has sent may still reach the target.
     upstream.destroy();
+    for (const pump of this.#pumps) pump.stop();
+    this.#stopTimers();
     if (!mayTell) return void this.#client.destroy();
     this.#timer = clock.setTimer(() => this.#destroy(), reasonMs);
     // Closing with bytes unread would take the reason back.
@@ -112,8 +124,13 @@ export class Tunnel {
       .end(closeFrame(why));
   }
 
-  #destroy(): void {
+  #stopTimers(): void {
     this.#timer?.cancel();
+    this.#guard?.stop();
+  }
+
+  #destroy(): void {
+    this.#stopTimers();
     this.#client.destroy();
     this.#options.upstream.destroy();
   }
