@@ -133,6 +133,20 @@ describe('the limit for one user', () => {
   });
 });
 
+it('a user with all their places taken does not keep the agent of their cluster from its stream', async () => {
+  const stage = await start({ connections: 100, longConnections: 100, maxLongOfUser: 3 });
+  flood(stage, '?watch=true');
+  await waitFor('the first requests', () => stage.seen.length === 3);
+  await settled(stage);
+  expect(statusOf(await stage.send(request('key-0-of-mallory', '?watch=true')))).toBe(429);
+  const scope = { roles: [{ role: 'agent' }], clusters: [{ cluster: 'west' }] };
+  stage.know('agent-of-mallory', verdictFor(scope, 'mallory'));
+  const collection = '/kubernetes/management/apis/management.platform.sh/v1/clusters';
+  const follow = request('agent-of-mallory', '?watch=true').replace(path, `${collection}/west/livecredentials`);
+  // There is no such cluster here.
+  expect(statusOf(await stage.send(follow))).toBe(404);
+});
+
 describe('a request that waits for a connection', () => {
   it('never reaches the target when its client leaves, and its place in the line is free', async () => {
     const held: Socket[] = [];

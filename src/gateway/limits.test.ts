@@ -38,3 +38,13 @@ it.each([
 ])('of %s objects of a requester, %s may be made through the gateway', (maxObjectsPerOwner, expected) => {
   expect(credentialsPerUser({ maxObjectsPerOwner })).toBe(expected);
 });
+
+it.each([
+  ['client-go', 90],
+  ['an Application Load Balancer, and nginx', 60],
+  ['a load balancer of Google', 600],
+])('an idle connection stays longer than %s keeps one', (_, seconds) => {
+  expect(serverLimits({ maxConnections: 5_000, missesPerAddress: 600 }).idleMs).toBeGreaterThan(
+    seconds * 1_000,
+  );
+});

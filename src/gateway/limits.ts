@@ -4,8 +4,11 @@ import type { ServerLimits } from './server/server.ts';
 /** How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. */
 const maxWaitMs = 10_000;
 
-/** Limits that are enough for every client of Kubernetes. Load balancers close what is idle for a minute. */
-const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000, idleMs: 75_000 };
+/**
+ * Limits that are enough for every client of Kubernetes. An idle connection stays longer than clients and load balancers keep one: Go 90
+ * seconds, nginx and AWS one minute, Google ten. Otherwise they now and then send a request into a connection that is just closed.
+ */
+const heads = { headerBytes: 16_384, headerFields: 100, urlBytes: 8_192, headMs: 10_000, idleMs: 620_000 };
 
 /** Of each replica, for when keys were used last. Each write costs the API server as much as seven reads. */
 export const activityWritesPerSecond = 20;

@@ -14,6 +14,7 @@ import { isExtendedRead } from './gate/extended-reads.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
 import { isAgent } from './gate/own-objects.ts';
+import { shareOf } from './gate/shares.ts';
 import { isTargetRead } from './gate/target-reads.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import { CrossOrigin } from './page/cross-origin.ts';
@@ -37,7 +38,7 @@ export interface RequestHandlerOptions extends RequestSenderOptions {
   readonly misses: Pick<Misses, 'isTooMany'>;
   /** In place of the answers of the gateway to credentials and targets that are none here. */
   readonly refusals?: Readonly<Record<'credential' | 'unknown' | 'target', ErrorAnswer>>;
-  /** Told the user of every live credential, with the connection that it came over. */
+  /** Told whose share a live credential takes, with the connection that it came over. */
   readonly onAuthenticated: (socket: Socket, user: string) => void;
 }
 
@@ -111,7 +112,7 @@ export class RequestHandler {
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return this.#answerStranger(exchange, sender);
-    this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
+    this.#options.onAuthenticated(exchange.request.socket, shareOf(sender.verdict));
     if (audit !== undefined) audit.constant = audits?.constantOf(sender, noGroups);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;

@@ -12,6 +12,7 @@ import type { Exchange } from './endpoints/shared/endpoint.ts';
 import type { Authenticated } from './gate/authenticate.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import type { OpenRequest, OpenRequests } from './gate/open-requests.ts';
+import { shareOf } from './gate/shares.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import type { Verdict } from './index/verdict.ts';
 import { ClientGone, type Forwarding, forward } from './proxy/forward.ts';
@@ -121,19 +122,19 @@ export class RequestSender {
     index.used(sender.verdict.record);
     audit?.allowed();
     const { method = '', rawHeaders } = request;
-    const { asked, isLong, identity } = underway;
+    const { asked, isLong, share } = underway;
     const impersonation = impersonationIn(target, sender.verdict);
     const clientAddress = this.#options.clientAddress(request);
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
     if (audit !== undefined) headers.push('audit-id', audit.auditID);
-    const send = { method, path: asked.forward, headers, isLong, user: identity.user };
+    const send = { method, path: asked.forward, headers, isLong, user: share };
     const forwarding = {
       ...{ request, response, upstream, send, clock, trail: audit },
       forbiddenNote: () => lostGroups(sender.verdict),
       isToWorkload: asked.subresource === 'proxy' && asked.apiGroup === '',
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
-      ...this.#turnsOf(identity.user, sender.hash, response),
+      ...this.#turnsOf(share, sender.hash, response),
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
         if (refusal === undefined) return;
@@ -213,6 +214,7 @@ export const underwayOf = (
   { asked, sender: { verdict }, audit }: Omit<Passed, 'target'>,
 ) => ({
   identity: verdict.identity,
+  share: shareOf(verdict),
   impersonation: verdict.impersonation,
   scopes: verdict.scopes,
   asked,

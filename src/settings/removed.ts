@@ -13,7 +13,7 @@ export const removedSettings: Readonly<Record<`LATCHKEY_${string}`, string>> = {
   LATCHKEY_ENDPOINT_WEBHOOK_FOLDER: 'give print-config --folder',
   LATCHKEY_ENDPOINT_WEBHOOK_URL: 'give print-config --url',
   LATCHKEY_IDENTITY: 'it is the name of the host and a random suffix',
-  LATCHKEY_IDLE_TIMEOUT: 'it is 75 seconds; let load balancers close idle connections sooner',
+  LATCHKEY_IDLE_TIMEOUT: 'it is 620 seconds; let load balancers close idle connections sooner',
   LATCHKEY_PAGE: 'LATCHKEY_PAGE_URL alone says whether there is a page',
   LATCHKEY_PLAIN_HTTP: 'set LATCHKEY_TLS_FOLDER to none, which serves without TLS on loopback',
   LATCHKEY_REQUESTS_PER_USER:

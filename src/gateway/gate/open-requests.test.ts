@@ -37,7 +37,7 @@ function start() {
   });
   const { identity, impersonation, scopes } = verdict();
   const request: OpenRequest = {
-    ...{ identity, impersonation, scopes, asked, targetUIDs: '', isLong: true },
+    ...{ identity, share: identity.user, impersonation, scopes, asked, targetUIDs: '', isLong: true },
     cut: () => {
       state.cut += 1;
     },
@@ -45,7 +45,7 @@ function start() {
   expect(open.enter('hash', request)).toBeUndefined();
   /** One that is over at once. */
   const send = (user: string) => {
-    const short = { ...request, identity: { ...identity, user }, isLong: false };
+    const short = { ...request, share: user, isLong: false };
     expect(open.enter('another', short)).toBeUndefined();
     open.leave('another', short);
   };

@@ -22,6 +22,8 @@ export interface EnteredTarget extends TargetLocation {
 /** A request under way. */
 export interface OpenRequest {
   readonly identity: Identity;
+  /** {@link shareOf} its verdict. */
+  readonly share: string;
   /** Headers that told the target as which user, and with which credential, the request is sent. */
   readonly impersonation: Verdict['impersonation'];
   /** Of the verdict that it was judged by last. */
@@ -91,18 +93,17 @@ export class OpenRequests {
   enter(hash: string, request: OpenRequest): ErrorAnswer | undefined {
     const { clock, limits } = this.#options;
     const share = this.#shares.get(hash) ?? { long: 0, open: new Set() };
-    const { user: name } = request.identity;
-    const user = this.#users.get(name) ?? { short: 0, long: 0 };
+    const user = this.#users.get(request.share) ?? { short: 0, long: 0 };
     const kind = request.isLong ? 'long' : 'short';
     const underway = request.isLong ? share.long : share.open.size - share.long;
     if (underway >= limits.ofCredential[kind]) return tooMany.ofCredential;
     if (user[kind] >= limits.ofUser[kind]) return tooMany.ofUser;
     this.#shares.set(hash, share);
-    this.#users.set(name, user);
+    this.#users.set(request.share, user);
     request.projects = this.#options.projectsVersion();
     share.open.add(request);
     user[kind] += 1;
-    this.#arrived(name, clock.monotonic());
+    this.#arrived(request.share, clock.monotonic());
     if (request.isLong) share.long += 1;
     this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
@@ -117,7 +118,7 @@ export class OpenRequests {
     this.#leaveUser(request);
   }
 
-  #leaveUser({ identity: { user }, isLong }: OpenRequest): void {
+  #leaveUser({ share: user, isLong }: OpenRequest): void {
     const counts = this.#users.get(user);
     if (counts === undefined) return;
     counts[isLong ? 'long' : 'short'] -= 1;
