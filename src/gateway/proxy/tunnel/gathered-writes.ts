@@ -7,6 +7,12 @@ const maxFree = 16;
 const free: Buffer[] = [];
 /** Behind what is being written, bytes. A reader who stands still holds two chunks, and a third where a TLS socket hands on a whole read. */
 const maxWaiting = 49_152;
+/**
+ * Of all tunnels: 64 MiB. Many readers who stand still hold no more than that and a chunk each: beyond it nothing is read while something is
+ * being written.
+ */
+const maxHeld = 1_024;
+let held = 0;
 
 interface Chunk {
   readonly memory: Buffer;
@@ -25,15 +31,18 @@ export class GatheredWrites {
   readonly #waiting: Chunk[] = [];
   #waitingBytes = 0;
   #isWriting = false;
+  /** Of {@link held}. */
+  #held = 0;
 
   /** `onWritten`: there may be room again. */
   constructor(to: Writable, onWritten: () => void) {
     this.#to = to;
     this.#onWritten = onWritten;
+    to.once('close', () => this.#giveBack(this.#held));
   }
 
   get hasRoom(): boolean {
-    return this.#waitingBytes < maxWaiting;
+    return held < maxHeld ? this.#waitingBytes < maxWaiting : !this.#isWriting;
   }
 
   /** Copies the bytes: they may change afterwards. */
@@ -64,19 +73,29 @@ export class GatheredWrites {
     if (last !== undefined && last.length < chunkBytes) return last;
     const chunk = { memory: free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0 };
     this.#waiting.push(chunk);
+    this.#held += 1;
+    held += 1;
     return chunk;
+  }
+
+  /** Once for each chunk: where the receiver was closed, none is left to give back. */
+  #giveBack(count: number): void {
+    const given = Math.min(count, this.#held);
+    this.#held -= given;
+    held -= given;
   }
 
   #writeNext(): void {
     const chunk = this.#waiting.shift();
     if (chunk === undefined) return;
     this.#waitingBytes -= chunk.length;
-    if (!this.#to.writable) return;
+    if (!this.#to.writable) return this.#giveBack(1);
     this.#isWriting = true;
     this.#to.write(chunk.memory.subarray(0, chunk.length), (error) => {
       // After an error it is not certain that the memory is read no more.
       if (!error && free.length < maxFree) free.push(chunk.memory);
       this.#isWriting = false;
+      this.#giveBack(1);
       this.#writeNext();
       if (this.#isEnding && !this.#isWriting) this.#to.end();
       this.#onWritten();

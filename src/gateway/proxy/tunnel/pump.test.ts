@@ -170,3 +170,45 @@ it('writes nothing to a receiver that has ended', async () => {
   await settled();
   expect([to.received, errors]).toEqual([5, []]);
 });
+
+it('many receivers who take nothing hold 64 MiB and one piece each, and those who come after them as much as the first', async () => {
+  const size = 16_384;
+  /** How many bytes one takes that no one takes from it. */
+  const fill = async ({ from }: ReturnType<typeof start>) => {
+    let taken = 0;
+    from.on('data', ({ length }: Buffer) => {
+      taken += length;
+    });
+    for (let sent = 0; sent < 12; sent += 1) {
+      from.write(Buffer.alloc(size));
+      await settled();
+    }
+    return taken;
+  };
+  const stages = [];
+  const taken: number[] = [];
+  for (let count = 0; count < 1_000; count += 1) {
+    const stage = start();
+    stages.push(stage);
+    taken.push(await fill(stage));
+  }
+  expect(taken[0]).toBeGreaterThan(2 * size);
+  expect(taken.slice(-300)).toEqual(Array.from({ length: 300 }, () => size));
+  for (const { to } of stages) to.destroy();
+  await settled();
+  expect(await fill(start())).toBe(taken[0]);
+});
+
+it('a receiver who takes what it gets has all of it, also while others hold as much as they may', async () => {
+  const stages = Array.from({ length: 600 }, start);
+  for (const { from } of stages) from.write(Buffer.alloc(131_072));
+  await settled();
+  const { from, to, turns } = start();
+  for (let count = 0; count < 100; count += 1) from.write(Buffer.alloc(1_000));
+  await waitFor('all of it', () => {
+    to.take();
+    turns.shift()?.comes();
+    return to.received === 100_000;
+  });
+  for (const stage of stages) stage.to.destroy();
+});
