@@ -23,7 +23,7 @@ interface Kept {
   locks: number;
 }
 
-/** What verdicts are compared with. */
+/** Locks that verdicts are compared with. */
 interface SweepGoal {
   readonly version: number;
   readonly position: string | undefined;

@@ -89,7 +89,7 @@ export class Tunnel {
     this.#guard = new StallGuard(clock, tail.stallMs, destroy);
     this.#timer = clock.setTimer(destroy, tail.maxMs);
     other.once('end', destroy).once('close', destroy);
-    // What the system still sends to a slow client cannot be seen, and is lost where the client sends something to a closed connection.
+    // Bytes that the system still sends to a slow client cannot be seen, and are lost if the client writes to a closed connection.
     if (other === this.#client) other.once('finish', () => this.#guard?.stop());
     pump.end();
     // To close it while bytes of it are unread would take back what was written last.
