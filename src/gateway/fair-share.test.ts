@@ -142,7 +142,10 @@ it('a user with all their places taken does not keep the agent of their cluster 
   const scope = { roles: [{ role: 'agent' }], clusters: [{ cluster: 'west' }] };
   stage.know('agent-of-mallory', verdictFor(scope, 'mallory'));
   const collection = '/kubernetes/management/apis/management.platform.sh/v1/clusters';
-  const follow = request('agent-of-mallory', '?watch=true').replace(path, `${collection}/west/livecredentials`);
+  const follow = request('agent-of-mallory', '?watch=true').replace(
+    path,
+    `${collection}/west/livecredentials`,
+  );
   // There is no such cluster here.
   expect(statusOf(await stage.send(follow))).toBe(404);
 });

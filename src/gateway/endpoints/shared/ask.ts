@@ -6,8 +6,8 @@ import {
 } from '../../../kube/client/response-collector.ts';
 import { ClientGone, Stalled } from '../../proxy/forward.ts';
 import { withoutHeaders } from '../../proxy/request-headers.ts';
-import { StallGuard } from '../../proxy/stall-guard.ts';
 import type { UpstreamRequest } from '../../proxy/upstream.ts';
+import { StallGuard } from '../../turns/stall-guard.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
 interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {

@@ -10,7 +10,7 @@ import {
   tooManyOfUser,
   tooManyPieces,
 } from '../../proxy/forward.ts';
-import { StallGuard } from '../../proxy/stall-guard.ts';
+import { StallGuard } from '../../turns/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../../server/error-answer.ts';
 import { warningOf } from '../../server/warning.ts';
 import { isLargeBody, smallBody } from '../../turns/large-bodies.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../kube/clock.ts';
 import type { UpgradedResponse } from '../../server/upgraded-response.ts';
-import { StallGuard } from '../stall-guard.ts';
+import { StallGuard } from '../../turns/stall-guard.ts';
 import { Pump, type PumpOptions } from './pump.ts';
 import { closeFrame, WebSocketFrames } from './websocket-frames.ts';
 
