@@ -10,10 +10,10 @@ import {
   tooManyOfUser,
   tooManyPieces,
 } from '../../proxy/forward.ts';
-import { StallGuard } from '../../turns/stall-guard.ts';
 import { type ErrorAnswer, errorAnswer, hasBody } from '../../server/error-answer.ts';
 import { warningOf } from '../../server/warning.ts';
 import { isLargeBody, smallBody } from '../../turns/large-bodies.ts';
+import { StallGuard } from '../../turns/stall-guard.ts';
 import { inexactNumber, keyTwice, looksLikeJSON, tooDeep } from '../../yaml/read-yaml.ts';
 import type { YAMLReader } from '../../yaml/yaml-reader.ts';
 import type { EndpointRequest, EndpointServices } from './endpoint.ts';
