@@ -1,4 +1,3 @@
-import { labels, purposes } from '../../api/names.ts';
 import { clusterProfiles } from '../../api/resources.ts';
 import { Store } from '../../kube/cache/store.ts';
 import type { InformerSource } from '../../platform/informers.ts';
@@ -36,7 +35,6 @@ export function createClusterProfiles(context: OperatorContext): ClusterProfiles
   return {
     source: {
       ...{ resource: clusterProfiles, namespace, store, toRecord: toProfileRecord },
-      labelSelector: `${labels.purpose}=${purposes.clusterProfile}`,
       // A site may install the definition days later.
       backOffMs: [1_000, 60_000],
     },

@@ -199,10 +199,27 @@ describe('a stored profile', () => {
     ['a copy under another name', { name: 'copy' }],
     ['one without the mark', { annotations: {} }],
     ['one without the label', { labels: {} }],
-  ])('%s is not ours', (_, over) => {
+  ])('%s has lost its marks', (_, over) => {
     const object = stored(edge());
+    expect(toProfileRecord(object).owner).toBe('latchkey');
     Object.assign(object.metadata, over);
-    expect(toProfileRecord(object).isOurs).toBe(false);
+    expect(toProfileRecord(object).owner).toBe('unmarked');
+  });
+
+  it.each<[string, object]>([
+    ['another manager', { clusterManager: { name: 'another' } }],
+    ['no manager', {}],
+    ['a manager that is no object', { clusterManager: 'latchkey' }],
+  ])('with our marks and %s is of somebody else', (_, spec) => {
+    expect(toProfileRecord(stored(edge(), { spec })).owner).toBe('other');
+  });
+
+  it('goes with the Role where it says so', () => {
+    const object = stored(edge());
+    expect(toProfileRecord(object).hasRole).toBe(false);
+    const role = { apiVersion: 'x', kind: 'Role', name: 'latchkey-cluster-profiles', uid: 'r' };
+    Object.assign(object.metadata, { ownerReferences: [role] });
+    expect(toProfileRecord(object).hasRole).toBe(true);
   });
 
   it('of endless depth is read', () => {

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../api/canonical-json.ts';
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
 import { formatInstant } from '../../api/instant.ts';
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
-import { annotations, labels, purposes } from '../../api/names.ts';
+import { annotations, labels, purposes, systemObjects } from '../../api/names.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
@@ -47,8 +47,13 @@ interface HealthCondition extends Pick<Condition, 'reason' | 'message' | 'lastTr
 /** A stored ClusterProfile, as far as it is compared. */
 export interface ProfileRecord extends StoredRecord {
   readonly name: string;
-  /** By its own words; anyone who writes here may say them. */
-  readonly isOurs: boolean;
+  /**
+   * By its own words; anyone who writes here may say them. `unmarked`: it names Latchkey as its manager, which never changes, and has
+   * lost the marks by which it would be deleted.
+   */
+  readonly owner: 'latchkey' | 'unmarked' | 'other';
+  /** It goes with the Role that lets the operator write it. */
+  readonly hasRole: boolean;
   readonly sourceUID: string;
   readonly fingerprint: string;
   readonly health?: { readonly status: string; readonly since: string };
@@ -174,7 +179,6 @@ export function toProfileRecord(object: KubeObject): ProfileRecord {
   const { metadata } = object;
   const { spec, status } = object as { readonly spec?: unknown; readonly status?: unknown };
   const { accessProviders: providers, conditions } = asObject(status);
-  const target = metadata.annotations?.[annotations.target];
   const marks = {
     labels: pick(metadata.labels, [managerLabel, labels.purpose, labels.ownerUID]),
     annotations: pick(metadata.annotations, [annotations.target]),
@@ -186,14 +190,31 @@ export function toProfileRecord(object: KubeObject): ProfileRecord {
   return defined({
     ...{ key: keyOf(metadata), name: metadata.name, uid: metadata.uid },
     resourceVersion: metadata.resourceVersion,
-    isOurs:
-      metadata.labels?.[labels.purpose] === purposes.clusterProfile &&
-      target !== undefined &&
-      profileNameOf(target) === metadata.name,
+    owner: ownerOf(metadata, spec),
+    hasRole: (metadata.ownerReferences ?? []).some(
+      ({ kind, name }) => kind === 'Role' && name === systemObjects.clusterProfilesRole,
+    ),
     sourceUID: metadata.labels?.[labels.ownerUID] ?? '',
     fingerprint: fingerprintOf({ ...marks, spec, providers, conditions }),
     health: since === undefined ? undefined : { status: String(health?.['status']), since },
   });
+}
+
+function ownerOf(metadata: KubeObject['metadata'], spec: unknown): ProfileRecord['owner'] {
+  if (!isManaged(spec)) return 'other';
+  return isMarked(metadata) ? 'latchkey' : 'unmarked';
+}
+
+const isManaged = (spec: unknown): boolean => asObject(asObject(spec)['clusterManager'])['name'] === manager;
+
+/** A copy under another name is of somebody else. */
+function isMarked({ name, labels: present, annotations: notes }: KubeObject['metadata']): boolean {
+  const target = notes?.[annotations.target];
+  return (
+    present?.[labels.purpose] === purposes.clusterProfile &&
+    target !== undefined &&
+    profileNameOf(target) === name
+  );
 }
 
 const pick = (entries: Readonly<Record<string, string>> = {}, names: readonly string[]) =>

@@ -23,7 +23,7 @@ export interface ClusterProfileControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>;
   /** Where the profiles are. */
   readonly namespace: string;
-  /** All with our label. */
+  /** All of the namespace: of one that has lost its label a selector would say that it is gone. */
   readonly profiles: Store<ProfileRecord>;
   readonly targets: TargetStores;
   readonly gateway: () => GatewayAddress;
@@ -38,8 +38,10 @@ export class ClusterProfileController {
   readonly #options: ClusterProfileControllerOptions;
   /** The target behind the name of each profile. */
   readonly #sources = new Map<string, Pick<ProfiledRecord, 'kind' | 'key'>>();
-  /** Names that an object of somebody else has, so that the log says it once. */
-  readonly #taken = new Set<string>();
+  /** UIDs of those that were made here or had our marks, by name: they stay ours without them. */
+  readonly #known = new Map<string, string>();
+  /** UIDs of those that are left as they are, by name, so that the log says it once. */
+  readonly #left = new Map<string, string>();
   #isSynced = false;
 
   constructor(options: ClusterProfileControllerOptions) {
@@ -47,7 +49,13 @@ export class ClusterProfileController {
     const { targets, profiles, enqueue } = options;
     targets.clusters.subscribe(({ previous, current }) => this.#follow(previous, current));
     targets.instances.subscribe(({ previous, current }) => this.#follow(previous, current));
-    profiles.subscribe(({ previous, current }) => enqueue((current ?? previous)?.name ?? ''));
+    profiles.subscribe(({ previous, current }) => {
+      if (current?.owner === 'latchkey') this.#known.set(current.name, current.uid);
+      if (current === undefined && previous !== undefined && this.#isKnown(previous))
+        this.#known.delete(previous.name);
+      if (current === undefined) this.#left.delete(previous?.name ?? '');
+      enqueue((current ?? previous)?.name ?? '');
+    });
   }
 
   /** To be called when all profiles have been read: before that, one that is missing may only be unread. */
@@ -70,10 +78,22 @@ export class ClusterProfileController {
     const desired = record && planProfile({ record, gateway, present, now: now() });
     if (desired === undefined) return this.#remove(present);
     if (present === undefined) return this.#create(desired);
-    if (!present.isOurs) return this.#reportTaken(name);
-    if (present.sourceUID !== record?.uid) return this.#remove(present);
-    if (present.fingerprint !== desired.fingerprint) await this.#write(present, desired);
+    if (present.owner === 'other' && !this.#isKnown(present))
+      return this.#leave(present, new LatchkeyError('ERR_CLUSTER_PROFILE_TAKEN', { name, namespace }));
+    const isOfAnother = present.sourceUID !== '' && present.sourceUID !== record?.uid;
+    if (isOfAnother && present.owner === 'latchkey') return this.#remove(present);
+    await this.#repair(present, desired);
   }
+
+  /** The queue tries again, which counts as an error, and says so at the level of debugging only. */
+  #leave({ name, uid }: ProfileRecord, err: LatchkeyError): never {
+    if (this.#left.get(name) !== uid)
+      this.#options.log.warn({ name, err }, 'a ClusterProfile is left as it is');
+    this.#left.set(name, uid);
+    throw err;
+  }
+
+  readonly #isKnown = ({ name, uid }: ProfileRecord): boolean => this.#known.get(name) === uid;
 
   #follow(previous: ProfiledRecord | undefined, current: ProfiledRecord | undefined): void {
     const record = current ?? previous;
@@ -92,13 +112,15 @@ export class ClusterProfileController {
     return source.kind === 'Cluster' ? targets.cluster(source.key) : targets.instance(source.key);
   }
 
-  /** Of a target that is gone, or was made again. A copy under another name is of somebody else. */
+  /** Of a target that is gone, or was made again. Without its marks only one that this process knows is surely ours. */
   async #remove(present: ProfileRecord | undefined): Promise<undefined> {
     const { targets, client, namespace } = this.#options;
     // Where a kind is not served, that a target is missing says nothing.
     if (targets.clusters.isUnserved || targets.instances.isUnserved) return;
-    if (present?.isOurs !== true) return;
-    const { uid, name } = present;
+    if (present === undefined || (present.owner === 'other' && !this.#isKnown(present))) return;
+    const { uid, name, owner } = present;
+    if (owner !== 'latchkey' && !this.#isKnown(present))
+      return this.#leave(present, new LatchkeyError('ERR_CLUSTER_PROFILE_UNMARKED', { name, namespace }));
     await client
       .delete(clusterProfiles, { namespace, name }, { preconditions: { uid } })
       .catch(ignoreNotFound);
@@ -113,13 +135,20 @@ export class ClusterProfileController {
     const object = { apiVersion: `${group}/${version}`, kind, metadata, spec };
     try {
       const made = await client.create<KubeObject>(clusterProfiles, object, { namespace, fieldManager });
-      this.#taken.delete(name);
+      this.#known.set(name, made.metadata.uid);
       await this.#write(toProfileRecord(made), desired);
     } catch (error) {
+      // It may be our own of a moment ago: as soon as the watch shows it, the name comes again, and its owner is known.
       if (!isAlreadyExists(error)) throw error;
-      this.#reportTaken(name);
-      throw new LatchkeyError('ERR_CLUSTER_PROFILE_TAKEN', { name, namespace }, { cause: error });
     }
+  }
+
+  async #repair(present: ProfileRecord, desired: DesiredProfile): Promise<undefined> {
+    const isSame = present.fingerprint === desired.fingerprint;
+    if (isSame && present.hasRole) return;
+    const ownerReferences = present.hasRole ? undefined : await this.#owner();
+    if (isSame && ownerReferences === undefined) return;
+    await this.#write(present, desired, ownerReferences);
   }
 
   /** With the Role that gives the right to write profiles, all of them go: no one could renew or delete them any more. */
@@ -132,11 +161,16 @@ export class ClusterProfileController {
     return [{ apiVersion: `${group}/${version}`, kind, name, uid: role.metadata.uid }];
   }
 
-  async #write({ uid, resourceVersion }: ProfileRecord, desired: DesiredProfile): Promise<void> {
+  async #write(
+    { uid, resourceVersion }: ProfileRecord,
+    desired: DesiredProfile,
+    ownerReferences?: readonly object[],
+  ): Promise<void> {
     const { client, namespace } = this.#options;
     const { name, labels, annotations, spec, status } = desired;
     const key = { namespace, name };
-    const body = { metadata: { uid, resourceVersion, labels, annotations }, spec };
+    const marks = defined({ labels, annotations, ownerReferences });
+    const body = { metadata: { uid, resourceVersion, ...marks }, spec };
     const written = await client.mergePatch<KubeObject>(clusterProfiles, key, body, { fieldManager });
     const metadata = { uid, resourceVersion: written.metadata.resourceVersion };
     await client.mergePatch(
@@ -145,12 +179,5 @@ export class ClusterProfileController {
       { metadata, status },
       { fieldManager, subresource: 'status' },
     );
-  }
-
-  #reportTaken(name: string): undefined {
-    if (this.#taken.has(name)) return;
-    this.#taken.add(name);
-    const { log, namespace } = this.#options;
-    log.warn({ namespace, name }, 'another object has the name of a ClusterProfile, and is left as it is');
   }
 }

@@ -22,6 +22,7 @@ import {
   roleBindings,
   roles,
 } from '../../../src/api/resources.ts';
+import { ignoreNotFound } from '../../../src/kube/kube-error.ts';
 import { readDocument } from '../../../tools/reference/document.ts';
 import { installCommandLine } from '../../e2e/gateway/installed-command-line.ts';
 import { untilReached } from '../../e2e/gateway/known-holder.ts';
@@ -40,14 +41,13 @@ afterAll(async () => void (await gateway.end()));
 const authority = path.join(guard.folder, 'platform.crt');
 writeFileSync(authority, gateway.ca);
 const namespace = 'cluster-inventory';
-await world.startOperator({
-  env: {
-    ...targetSettings,
-    LATCHKEY_BASE_URL: gateway.url,
-    LATCHKEY_BASE_URL_CA_FILE: authority,
-    LATCHKEY_CLUSTER_PROFILES_NAMESPACE: namespace,
-  },
-});
+const operatorSettings = {
+  ...targetSettings,
+  LATCHKEY_BASE_URL: gateway.url,
+  LATCHKEY_BASE_URL_CA_FILE: authority,
+  LATCHKEY_CLUSTER_PROFILES_NAMESPACE: namespace,
+};
+await world.startOperator({ env: operatorSettings });
 const inside = await sharedVirtualCluster();
 const personAt = await installCommandLine(guard.folder, plane.binaries.kubectl);
 const { cluster } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'edge');
@@ -79,6 +79,20 @@ const make = async (name: string, over: object = {}, manager = 'another') =>
     },
     { namespace },
   );
+
+/** Takes away all by which the operator would know that it is ours. */
+const strip = async (name: string): Promise<unknown> =>
+  await admin.client
+    .mergePatch(
+      clusterProfiles,
+      { namespace, name },
+      { metadata: { labels: null, annotations: null, ownerReferences: null } },
+    )
+    .catch(ignoreNotFound);
+const isWhole = ({ metadata }: Stored): boolean =>
+  metadata.labels !== undefined &&
+  metadata.annotations !== undefined &&
+  metadata.ownerReferences !== undefined;
 
 interface Provider {
   readonly name: string;
@@ -225,12 +239,52 @@ describe('a ClusterProfile of a target', () => {
     await make('copy', { labels: metadata.labels, annotations: metadata.annotations }, 'latchkey');
     await makeCluster(world, await inside.adminKubeConfig(), {}, 'taken');
     await until('the log says so', async () =>
-      (await world.operator.log()).includes('another object has the name of a ClusterProfile'),
+      (await world.operator.log()).includes('ERR_CLUSTER_PROFILE_TAKEN'),
     );
     expect((await get('cluster.taken'))?.spec).toEqual({ clusterManager: { name: 'another' } });
     expect(await get('copy')).toBeDefined();
     await admin.client.delete(clusterProfiles, { namespace, name: 'cluster.taken' });
     await profileOf('cluster.taken');
+  });
+
+  it('gets its marks back, as the same object, and goes with its target though somebody strips them again', async () => {
+    const { cluster: bare } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'bare');
+    const { metadata } = await profileOf('cluster.bare');
+    await strip('cluster.bare');
+    const { metadata: after } = await profileOf('cluster.bare', isWhole);
+    expect(after.uid).toBe(metadata.uid);
+    expect(after.ownerReferences).toEqual(metadata.ownerReferences);
+    expect(after.labels).toEqual(metadata.labels);
+    await Promise.all([strip('cluster.bare'), admin.delete(bare)]);
+    await until('it is gone', async () => (await get('cluster.bare')) === undefined);
+  });
+
+  it('whose marks were stripped while no operator ran gets them back, and one without a target is reported and left', async () => {
+    const { cluster: bare } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'kept');
+    const { metadata } = await profileOf('cluster.kept');
+    await world.operator.end();
+    await make('cluster.gone', {}, 'latchkey');
+    await strip('cluster.kept');
+    await world.startOperator({ env: operatorSettings });
+    expect((await profileOf('cluster.kept', isWhole)).metadata.uid).toBe(metadata.uid);
+    await until('the log says so', async () =>
+      /ERR_CLUSTER_PROFILE_UNMARKED.*cluster\.gone|cluster\.gone.*ERR_CLUSTER_PROFILE_UNMARKED/.test(
+        await world.operator.log(),
+      ),
+    );
+    expect(await get('cluster.gone')).toBeDefined();
+    await admin.delete(bare);
+    await until('it is gone', async () => (await get('cluster.kept')) === undefined);
+  });
+
+  it('is not called that of somebody else after quick changes: the watch may be older than its own creation', async () => {
+    const before = ((await world.operator.log()).match(/ERR_CLUSTER_PROFILE_TAKEN/g) ?? []).length;
+    const { cluster: quick } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'quick');
+    for (let change = 0; change < 20; change += 1)
+      await admin.patch(quick, { spec: { directEndpoint: { host: `quick-${change}.example.com` } } });
+    await profileOf('cluster.quick', (one) => JSON.stringify(one).includes('quick-19.'));
+    const after = ((await world.operator.log()).match(/ERR_CLUSTER_PROFILE_TAKEN/g) ?? []).length;
+    expect(after).toBe(before);
   });
 
   it('goes with the Role that lets the operator write it, and comes back with it', async () => {
