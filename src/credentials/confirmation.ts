@@ -59,6 +59,7 @@ export function toConfirmation(status: JsonObject, live: LiveConfirmation): Conf
     targetHash: shared.text(asHash(status['targetHash'])),
     scope: shared.text(asText(status['scope'])),
     state: shared.text(asText(status['state'])),
+    clusterUID: shared.text(asText(status['clusterUID'])),
     criticalScopes: status['criticalScopes'] === true ? true : undefined,
     allowedNamespaces: Array.isArray(allowedNamespaces) ? shared.json(toPins(allowedNamespaces)) : undefined,
     boundSerials: Array.isArray(boundSerials) ? shared.json(toSerials(boundSerials)) : undefined,

@@ -62,6 +62,8 @@ export interface Confirmation extends LiveConfirmation {
   readonly state?: string;
   /** Signed tokens only: the header says that its scopes must be understood. */
   readonly criticalScopes?: true;
+  /** Tokens whose Secret describes a cluster only: the UID of the Cluster for which the right to use it was asked. */
+  readonly clusterUID?: string;
   /** Kubeconfigs only: serials of certificates that may be bound in the virtual cluster, the present one among them. */
   readonly boundSerials?: readonly number[];
 }

@@ -187,6 +187,10 @@ export interface DirectClusterEndpointTokenStatus {
   issuedAt?: string;
   previous?: DirectClusterEndpointTokenStatusPrevious;
   /**
+   * UID of the Cluster that the Secret describes to Argo CD. For one that is made again under its name, another token is issued.
+   */
+  clusterUID?: string;
+  /**
    * Marks a token whose header names its scopes in `crit`, so that a verifier which does not know them refuses it.
    */
   criticalScopes?: boolean;

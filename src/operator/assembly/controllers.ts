@@ -239,7 +239,7 @@ export class Controllers {
           assertAdmission,
           audit: options.audit,
         },
-        layoutOf: (record) => findLayout(record, { gateway: gateway(), findCluster }),
+        layoutOf: (record, uid) => findLayout(record, { gateway: gateway(), findCluster }, uid),
         hasTarget: this.#knownTargets.has,
         sitePolicy: () => sitePolicyIn(this.system.sitePolicy),
         locks: this.locks,

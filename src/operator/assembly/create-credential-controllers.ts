@@ -86,6 +86,7 @@ function createTokens(context: OperatorContext, kind: CredentialKind) {
     ring,
     issuer: settings.baseURL,
     enforces: (cluster) => targets.cluster(cluster)?.enforcesScopes === true,
+    findCluster: (name) => targets.cluster(name),
     limits: issuedLimits(settings, settings.maxTokenTTLSeconds),
     randomBytes: (count) => randomBytes(count),
     assertMayIssue: mayIssue(context),

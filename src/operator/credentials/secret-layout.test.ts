@@ -7,7 +7,7 @@ import {
 import { apiVersion } from '../../api/names.ts';
 import { secretLocation } from '../../credentials/credential-secret.ts';
 import { toClusterRecord } from '../../platform/targets/target-record.ts';
-import { findLayout } from './secret-layout.ts';
+import { findLayout, isForEarlierCluster } from './secret-layout.ts';
 
 const gateway = { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-' };
 const none = () => undefined;
@@ -77,11 +77,12 @@ describe('the layout of a Secret', () => {
   });
 
   describe('of a token', () => {
-    const tokenWith = (spec: object) =>
+    const tokenWith = (spec: object, status: Record<string, string> = { clusterUID: 'u1' }) =>
       recordOf(
         credentialObject({
           ...{ kind: 'DirectClusterEndpointToken', name: 'argo' },
           spec: { secretRef: { namespace: 'argocd', name: 'out', format }, ...spec },
+          status,
         }),
       );
     const scope = { clusters: [{ cluster: 'edge' }] };
@@ -108,6 +109,29 @@ describe('the layout of a Secret', () => {
       const withCA = clusterWith({ host: 'edge.example.com:8443', caData });
       expect(find({ scope }, withCA)).toMatchObject({ cluster: { name: 'argo', server, ca: 'pem' } });
       expect(find({ scope: { ...scope, roles: [{ role: 'any' }] } })).toMatchObject({ cluster: { server } });
+    });
+
+    it('leads to no Cluster that was made again under the name, until the token is judged for it', () => {
+      const hash = 'a'.repeat(64);
+      const cluster = clusterWith({ host: 'evil.example.com' }, { uid: 'u2' });
+      const sources = { gateway, findCluster: () => cluster };
+      const judge = (status: Record<string, string>) => {
+        const token = tokenWith({ scope }, { credentialHash: hash, ...status });
+        return [findLayout(token, sources), isForEarlierCluster(token, sources.findCluster)] as const;
+      };
+      for (const earlier of [{ clusterUID: 'u1' }, {}])
+        expect(judge(earlier)).toEqual([{ problem: expect.stringContaining('was made again') }, true]);
+      expect(judge({ clusterUID: 'u2' })).toEqual([
+        expect.objectContaining({ cluster: expect.anything() }),
+        false,
+      ]);
+      const token = tokenWith({ scope }, { credentialHash: hash, clusterUID: 'u1' });
+      expect(findLayout(token, sources, 'u2')).toHaveProperty('cluster');
+      expect(findLayout(token, sources, 'u3')).toHaveProperty('problem');
+      const gone = clusterWith({ host: 'x' }, { uid: 'u2', deletionTimestamp: '2026-11-21T10:00:00Z' });
+      expect(isForEarlierCluster(token, () => gone)).toBe(false);
+      expect(isForEarlierCluster(token, () => clusterWith(undefined, { uid: 'u2' }))).toBe(false);
+      expect(isForEarlierCluster(token, none)).toBe(false);
     });
 
     it.each<[string, object]>([

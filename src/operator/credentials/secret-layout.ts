@@ -16,8 +16,11 @@ export interface LayoutProblem {
 /** Undefined: the Secret has nothing but the credential. `pending`: it depends on what is not known yet. */
 export type FoundLayout = SecretLayout | LayoutProblem | 'pending' | undefined;
 
-/** Finds what the Secret of a credential has besides the credential. */
-export type FindLayout = (record: CredentialRecord) => FoundLayout;
+/**
+ * Finds what the Secret of a credential has besides the credential. `clusterUID`: of the Cluster for which a token is judged now; absent:
+ * of the one for which it was issued.
+ */
+export type FindLayout = (record: CredentialRecord, clusterUID?: string) => FoundLayout;
 
 /** Whether it is known how the Secret is to look. */
 export const isKnownLayout = (found: FoundLayout): found is SecretLayout | undefined =>
@@ -28,7 +31,11 @@ export interface LayoutSources {
   readonly findCluster: (name: string) => ClusterRecord | undefined;
 }
 
-export function findLayout(record: CredentialRecord, { gateway, findCluster }: LayoutSources): FoundLayout {
+export function findLayout(
+  record: CredentialRecord,
+  { gateway, findCluster }: LayoutSources,
+  clusterUID = record.status.clusterUID,
+): FoundLayout {
   const { kind, name, secretTemplate } = record;
   const { issuer, ca, isCAPending } = gateway;
   if (secretTemplate?.format === undefined) return secretTemplate;
@@ -36,7 +43,7 @@ export function findLayout(record: CredentialRecord, { gateway, findCluster }: L
   const layout = { labels: { ...labels, ...argoCDClusterLabels }, annotations, entries };
   if (kind === 'VirtualClusterInstanceKubeConfig') return { ...layout, cluster: {} };
   if (kind === 'DirectClusterEndpointToken') {
-    const place = directPlace(record, findCluster);
+    const place = directPlace(record, findCluster, clusterUID);
     return 'problem' in place ? place : { ...layout, cluster: { name, ...place } };
   }
   if (isCAPending === true) return 'pending';
@@ -53,14 +60,31 @@ export function endpointCluster(record: CredentialRecord): string | undefined {
   return isDescribed ? onlyCluster(effectiveScope(record)) : undefined;
 }
 
+/**
+ * Whether the Cluster that the Secret of a token describes is another than the one it was issued for. Under its name anyone may have made
+ * it: the right to use it is asked about again, before its host gets a credential.
+ */
+export function isForEarlierCluster(
+  record: CredentialRecord,
+  findCluster: LayoutSources['findCluster'],
+): boolean {
+  const name = endpointCluster(record);
+  const present = name === undefined ? undefined : findCluster(name);
+  if (present === undefined || record.status.credentialHash === undefined) return false;
+  const isUsable = present.deleted === undefined && present.directEndpoint !== undefined;
+  return isUsable && present.uid !== record.status.clusterUID;
+}
+
 /** Where the cluster in the scope of a token is reached. */
 function directPlace(
   record: CredentialRecord,
   findCluster: LayoutSources['findCluster'],
+  clusterUID: string | undefined,
 ): { readonly server: string; readonly ca?: string } | LayoutProblem {
   const name = endpointCluster(record);
   if (name === undefined) return notOneCluster;
-  const { deleted, directEndpoint: host, directEndpointCA: caData } = findCluster(name) ?? { deleted: 0 };
+  const cluster = findCluster(name);
+  const { uid, deleted, directEndpoint: host, directEndpointCA: caData } = cluster ?? { deleted: 0 };
   if (deleted !== undefined)
     return {
       problem: `spec.secretRef.format needs the Cluster "${name}" of spec.scope: make it, or name another.`,
@@ -68,6 +92,10 @@ function directPlace(
   if (host === undefined)
     return {
       problem: `spec.secretRef.format needs a direct endpoint of the Cluster "${name}": set its spec.directEndpoint.host.`,
+    };
+  if (uid !== clusterUID)
+    return {
+      problem: `The Cluster "${name}" was made again: the Secret stays as it is until another token is issued for it.`,
     };
   const ca = caData === undefined ? undefined : Buffer.from(caData, 'base64').toString();
   return {

@@ -47,16 +47,20 @@ export class SecretWriter {
     this.#layoutOf = layoutOf;
   }
 
-  /** Creates or overwrites the Secret of `record`. Resolves with why that is not possible, or with nothing. */
+  /**
+   * Creates or overwrites the Secret of `record`. Resolves with why that is not possible, or with nothing. `clusterUID`: of the Cluster
+   * that a token was judged for.
+   */
   async write(
     record: CredentialRecord,
     content: Omit<SecretContent, 'layout'>,
+    clusterUID?: string,
   ): Promise<DesiredCondition | undefined> {
     const location = secretLocation(record);
     if (location === undefined)
       return problem(reasons.secretFailed, 'spec.secretRef needs a namespace and a name.');
     if (ownNamespaces.includes(location.namespace)) return problem(reasons.secretFailed, inOwnNamespace);
-    const layout = this.#layoutOf(record);
+    const layout = this.#layoutOf(record, clusterUID);
     if (!isKnownLayout(layout)) return problem(reasons.secretFailed, whyUnknown(layout));
     if (isTooLarge(layout, content.credential)) return problem(reasons.secretFailed, tooLarge);
     const secret = renderCredentialSecret(record, location, { ...content, ...defined({ layout }) });

@@ -139,6 +139,7 @@ function writtenFields(confirmation: Confirmation): StatusFields {
     documentHash: fields.documentHash,
     targetHash: fields.targetHash,
     virtualClusterInstanceUID: fields.instanceUID,
+    clusterUID: fields.clusterUID,
     boundSerials: fields.boundSerials,
     criticalScopes: fields.criticalScopes,
     allowedNamespaces: fields.allowedNamespaces,

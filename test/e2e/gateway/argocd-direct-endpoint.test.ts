@@ -3,7 +3,8 @@ import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
-import { clusters } from '../../../src/api/resources.ts';
+import { clusterRoleBindings, clusters } from '../../../src/api/resources.ts';
+import { ignoreNotFound } from '../../../src/kube/kube-error.ts';
 import { buildArgoCDCluster } from '../../argocd-cluster/argocd-cluster.ts';
 import { directWorld } from './direct-world.ts';
 import { servedDirectly } from './served-directly.ts';
@@ -94,6 +95,75 @@ describe('Argo CD takes the Secret of a token for a cluster,', () => {
     await rewritten('another host', { host: 'other.example.com' }, 'https://other.example.com/', caData);
     await rewritten('no authority', { caData: null }, 'https://other.example.com/', undefined);
     await rewritten('the first address', address, `https://${host}/`, caData);
+  });
+});
+
+describe('a Cluster that is made again under its name', () => {
+  const remove = async (one: Stored): Promise<void> => {
+    await admin.delete(one);
+    const { name } = one.metadata;
+    await until(
+      'it is gone',
+      async () => (await admin.client.get(clusters, { name }).catch(ignoreNotFound)) === undefined,
+    );
+  };
+
+
+  it('gets no token that was issued for the one before: the right to use it is asked about first', async () => {
+    const name = world.name('again');
+    const user = world.name('user');
+    const right = await bindRole(admin, user, 'latchkey-use-cluster');
+    const { kubeConfigSecretRef } = (await admin.get(connected)).spec;
+    const make = async (endpoint: string) =>
+      await admin.create(
+        clusters,
+        { kubeConfigSecretRef, directEndpoint: { host: endpoint } },
+        { name },
+      );
+    const first = await make('first.example.com');
+    const { owner, read } = await tokenFor({ user, scope: { clusters: [{ cluster: name }] } });
+    const { status } = await admin.untilReady(owner);
+    expect(status.clusterUID).toBe(first.metadata.uid);
+    const before = await read();
+    const token = tokenIn(before);
+
+    await admin.client.delete(clusterRoleBindings, { name: right.metadata.name });
+    await remove(first);
+    await make('evil.example.com');
+    await admin.until(owner, 'a refusal', saying('UseNotAllowed', `lacks the verb "use" on the Cluster`));
+    const left = await read().catch(ignoreNotFound);
+    expect(JSON.stringify(left ?? {})).not.toContain(Buffer.from('https://evil').toString('base64').slice(0, 12));
+
+    await bindRole(admin, user, 'latchkey-use-cluster');
+    await admin.annotate(owner, { [annotations.rotate]: 'now' });
+    await admin.untilReady(owner);
+    const after = await read();
+    expect(entryOf(after, 'server')).toBe(`https://evil.example.com/kubernetes/cluster/${name}`);
+    expect(tokenIn(after)).not.toBe(token);
+  });
+
+  it('gets another token, for the rest of the same life, where the user may use it', async () => {
+    const name = world.name('remade');
+    const user = world.name('user');
+    await bindRole(admin, user, 'latchkey-use-cluster');
+    const { kubeConfigSecretRef } = (await admin.get(connected)).spec;
+    const make = async (endpoint: string) =>
+      await admin.create(
+        clusters,
+        { kubeConfigSecretRef, directEndpoint: { host: endpoint } },
+        { name },
+      );
+    const first = await make('first.example.com');
+    const { owner, read } = await tokenFor({ user, scope: { clusters: [{ cluster: name }] } });
+    const ready = await admin.untilReady(owner);
+    const token = tokenIn(await read());
+    await remove(first);
+    const second = await make('second.example.com');
+    const { status } = await admin.until(owner, 'a successor', (one) => one.status.serial === 2);
+    expect(status).toMatchObject({ clusterUID: second.metadata.uid, notAfter: ready.status.notAfter });
+    const after = await read();
+    expect(entryOf(after, 'server')).toContain('second.example.com');
+    expect(tokenIn(after)).not.toBe(token);
   });
 });
 

@@ -17,11 +17,8 @@ export async function confirm<I extends IssuedInput>(
   const present = { ...input, record };
   const desired = issuedStatus(present, issue, issued);
   if (record.secretRef !== undefined) {
-    const problem = await secrets.write(record, {
-      serial: issue.serial,
-      credential: issued.document,
-      state: secretState(desired),
-    });
+    const content = { serial: issue.serial, credential: issued.document, state: secretState(desired) };
+    const problem = await secrets.write(record, content, desired.confirmation.clusterUID);
     if (problem !== undefined) return { record, commit: refuse(present, secretRefusal(problem)) };
   }
   return { record: await writer.writeStatus(record, desired, issue.cause) };

@@ -1,3 +1,4 @@
+import { defined } from '../../../api/json.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
 import { tokenIDBytes, tokenIDHash } from '../../../credentials/token-id.ts';
@@ -12,6 +13,7 @@ import type { IssueCredential, IssuedInput, IssuedLimits } from '../issued/decis
 import { afterFailedIssue } from '../issued/failed-issue.ts';
 import { decideIssued } from '../issued/policy.ts';
 import { audiencesOfToken, claimsOf } from './claims.ts';
+import { endpointCluster, isForEarlierCluster, type LayoutSources } from '../secret-layout.ts';
 import { describedClusterProblem } from './described-cluster.ts';
 
 export interface TokenControllerOptions extends ReconcilerServices {
@@ -21,6 +23,7 @@ export interface TokenControllerOptions extends ReconcilerServices {
   readonly issuer: string;
   /** Whether the API server of this cluster enforces scopes. */
   readonly enforces: (cluster: string) => boolean;
+  readonly findCluster: LayoutSources['findCluster'];
   readonly limits: IssuedLimits;
   readonly randomBytes: (count: number) => Uint8Array;
   /** Throws when nothing may be signed now: a signature cannot be taken back. */
@@ -34,7 +37,7 @@ export class TokenController {
 
   constructor(options: TokenControllerOptions) {
     this.#options = options;
-    const { ring, limits, issuer } = options;
+    const { ring, limits, issuer, findCluster } = options;
     this.#reconciler = new CredentialReconciler({
       ...options,
       kind: 'DirectClusterEndpointToken',
@@ -45,6 +48,7 @@ export class TokenController {
         unenforcedAudiences: (ancestors) => audiencesOfToken(record, ancestors, { issuer, enforces: none }),
         issuer,
         limits,
+        ...(isForEarlierCluster(record, findCluster) && { replaceReason: reasons.targetChanged }),
       }),
       decide: decideIssued,
       issue: (input, step) => this.#issue(input, step),
@@ -57,8 +61,10 @@ export class TokenController {
 
   async #issue(input: IssuedInput, issue: IssueCredential): Promise<Outcome<IssuedInput>> {
     const { record } = input;
-    const { client, ring, assertMayIssue, randomBytes, writer } = this.#options;
-    const problem = await describedClusterProblem(client, record, issue, input.layout);
+    const { client, ring, assertMayIssue, randomBytes, writer, layoutOf, findCluster } = this.#options;
+    const cluster = endpointCluster(record);
+    const clusterUID = cluster === undefined ? undefined : findCluster(cluster)?.uid;
+    const problem = await describedClusterProblem(client, record, issue, layoutOf(record, clusterUID));
     if (problem !== undefined) return { record, commit: afterFailedIssue(input, issue, problem) };
     await writer.assertAdmitted(record);
     assertMayIssue();
@@ -75,6 +81,7 @@ export class TokenController {
       extra: {
         tokenIDHash: tokenIDHash(claims.jti),
         ...(hasCriticalScopes(claims) && { criticalScopes: true as const }),
+        ...defined({ clusterUID }),
       },
     };
     return confirm(this.#options, input, { record, issue, issued });
