@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority } from '../../../lab/controlplane/certificates.ts';
 import {
@@ -115,6 +116,16 @@ describe('a ClusterProfile that others changed', () => {
         'certificate-authority-data': encode(
           `${authority}-----BEGIN CERTIFICATE-----\n-x-${otherAuthority.replace('-----BEGIN CERTIFICATE-----', '')}`,
         ),
+      },
+      'an authority that is not',
+    ],
+    [
+      'another authority in front of the right one, as bytes that are no text',
+      {
+        'certificate-authority-data': Buffer.concat([
+          new X509Certificate(otherAuthority).raw,
+          Buffer.from(authority),
+        ]).toString('base64'),
       },
       'an authority that is not',
     ],

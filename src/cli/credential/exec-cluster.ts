@@ -94,9 +94,13 @@ function readCertificates(pem: string): Certificates {
       return [];
     }
   });
-  const isWhole = found.length > 0 && fingerprints.length === found.length && !rest.includes('-----BEGIN');
-  return { fingerprints, isWhole };
+  const isRead = found.length > 0 && fingerprints.length === found.length;
+  return { fingerprints, isWhole: isRead && !rest.includes('-----BEGIN') && !binary.test(rest) };
 }
+
+/** A certificate without the form of text has bytes that no text has. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find.
+const binary = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffd]/;
 
 const refusal = (problem: string, fix: string): Failure => new Failure('forbidden', problem, fix);
 const shown = (server: string): string => printable(server).slice(0, 300);

@@ -1,4 +1,5 @@
-import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
+import { endpointAuthority, endpointOrigin } from '../../api/direct-endpoint.ts';
+import { asObject, asText, type JsonObject } from '../../api/json.ts';
 import type { Connection, Platform, Question } from '../gateway/platform.ts';
 import { Failure, usage } from '../shared/failure.ts';
 import type { Target } from './targets.ts';
@@ -33,10 +34,11 @@ export async function findDirectEndpoint(
       `the cluster ${cluster} has no direct endpoint`,
       'Leave `--direct` out, or ask for one: spec.directEndpoint.host of the Cluster names it.',
     );
-  const url = URL.parse(`https://${host}`);
-  // A kubeconfig with more than a host in it could send the token to another place, or with a password.
-  if (url === null || url.href !== `https://${url.host}/`) throw unreadable(cluster, 'host');
-  return defined({ baseURL: url.origin, ca: authorityIn(caData, cluster) });
+  const baseURL = endpointOrigin(host);
+  if (baseURL === undefined) throw unreadable(cluster, 'host');
+  const ca = endpointAuthority(asText(caData));
+  if (ca === undefined) throw unreadable(cluster, 'caData');
+  return { baseURL, ...(ca !== '' && { ca }) };
 }
 
 async function clusterOf(
@@ -67,13 +69,6 @@ const explainSpace =
       { cause: error },
     );
   };
-
-function authorityIn(caData: unknown, cluster: string): string | undefined {
-  if (caData === undefined || caData === '') return undefined;
-  const text = Buffer.from(String(caData), 'base64').toString('utf8');
-  if (/^-----BEGIN CERTIFICATE-----\r?$/m.test(text)) return text;
-  throw unreadable(cluster, 'caData');
-}
 
 const unreadable = (cluster: string, field: string): Failure =>
   new Failure(

@@ -11,6 +11,7 @@ import {
 } from './cluster-profile.ts';
 
 const gateway = { issuer: 'https://latchkey.example.com', projectNamespacePrefix: 'p-', ca: 'PEM' };
+const aPEM = Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n').toString('base64');
 const now = Date.parse('2026-11-27T08:00:00Z');
 const plan = (record: ProfiledRecord, over = {}) =>
   planProfile({ record, gateway, present: undefined, now, ...over });
@@ -72,12 +73,12 @@ describe('the ClusterProfile', () => {
   });
 
   it('names a direct endpoint as a provider of its own, and alone where the gateway has no way in', () => {
-    const directEndpoint = { host: 'edge.example.com:8443', caData: 'QUJD' };
+    const directEndpoint = { host: 'edge.example.com:8443', caData: aPEM };
     const direct = {
       name: 'latchkey-direct',
       cluster: {
         server: 'https://edge.example.com:8443/kubernetes/cluster/edge',
-        'certificate-authority-data': 'QUJD',
+        'certificate-authority-data': aPEM,
         extensions: [
           { name: 'client.authentication.k8s.io/exec', extension: { target: 'cluster/edge', direct: true } },
         ],
@@ -89,15 +90,16 @@ describe('the ClusterProfile', () => {
   });
 
   it('names a direct endpoint as a URL reads, and its authority as base64 that an API server takes', () => {
-    const serverOf = (host: string, caData = 'QUJD') => {
+    const serverOf = (host: string, caData = aPEM) => {
       const [found] = plan(edge({ directEndpoint: { host, caData } }))?.status.accessProviders ?? [];
       return found;
     };
     const at = (server: string) => ({ cluster: { server: `${server}/kubernetes/cluster/edge` } });
     expect(serverOf('Edge.Example.com:443')).toMatchObject(at('https://edge.example.com'));
     expect(serverOf('[2001:DB8:0:0:0:0:0:1]:8443')).toMatchObject(at('https://[2001:db8::1]:8443'));
-    expect(serverOf('edge.example.com:99999')).toMatchObject(at('https://edge.example.com:99999'));
-    expect(serverOf('edge', 'QUJD\n*')).toMatchObject({ cluster: { 'certificate-authority-data': 'QUJD' } });
+    expect(serverOf('edge.example.com:99999')).toBeUndefined();
+    const withMore = `${aPEM}\n*`;
+    expect(serverOf('edge', withMore)).toMatchObject({ cluster: { 'certificate-authority-data': aPEM } });
   });
 
   it('has no authority where clients trust the gateway anyway', () => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../api/canonical-json.ts';
 import { type Condition, conditionTypes, findCondition } from '../../api/conditions.ts';
+import { endpointAuthority, endpointOrigin } from '../../api/direct-endpoint.ts';
 import { formatInstant } from '../../api/instant.ts';
 import { asObject, asText, defined, type JsonObject } from '../../api/json.ts';
 import { annotations, labels, purposes, systemObjects } from '../../api/names.ts';
@@ -121,21 +122,20 @@ function providersOf(record: ProfiledRecord, target: string, gateway: GatewayAdd
   const path = `${apiPrefix}${formatTarget(requestTargetOf(record, gateway.projectNamespacePrefix) as RequestTarget)}`;
   const atGateway = { server: `${gateway.issuer}${path}`, caData: gateway.ca && encode(gateway.ca) };
   const isAtGateway = record.kubeConfig !== undefined;
-  const direct = record.kind === 'Cluster' ? record.directEndpoint : undefined;
+  const direct = record.kind === 'Cluster' ? directPlace(record, path) : undefined;
   const found: object[] = [];
   if (isAtGateway) found.push(provider(accessProviders.gateway, atGateway, { target }));
-  if (direct !== undefined && record.kind === 'Cluster') {
-    const caData = record.directEndpointCA && encode(Buffer.from(record.directEndpointCA, 'base64'));
-    const place = { server: `${originOf(direct)}${path}`, caData };
-    found.push(provider(accessProviders.direct, place, { target, direct: true }));
-  }
+  if (direct !== undefined) found.push(provider(accessProviders.direct, direct, { target, direct: true }));
   return found;
 }
 
-/** As a URL reads, with which the command line compares it. A Cluster may name a port that no URL has. */
-function originOf(host: string): string {
-  const server = `https://${host}`;
-  return URL.canParse(server) ? new URL(server).origin : server;
+/** Undefined where there is none, or the command line would refuse it. */
+function directPlace({ directEndpoint, directEndpointCA }: ClusterRecord, path: string): Place | undefined {
+  const origin = directEndpoint === undefined ? undefined : endpointOrigin(directEndpoint);
+  if (origin === undefined || endpointAuthority(directEndpointCA) === undefined) return undefined;
+  // Only base64 without anything else passes the API server.
+  const caData = directEndpointCA && encode(Buffer.from(directEndpointCA, 'base64'));
+  return { server: `${origin}${path}`, caData };
 }
 
 interface Place {

@@ -1,3 +1,4 @@
+import { endpointOrigin } from '../../api/direct-endpoint.ts';
 import { defined } from '../../api/json.ts';
 import { argoCDClusterLabels } from '../../credentials/argocd-cluster.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
@@ -89,7 +90,8 @@ function directPlace(
     return {
       problem: `spec.secretRef.format needs the Cluster "${name}" of spec.scope: make it, or name another.`,
     };
-  if (host === undefined)
+  const origin = host === undefined ? undefined : endpointOrigin(host);
+  if (origin === undefined)
     return {
       problem: `spec.secretRef.format needs a direct endpoint of the Cluster "${name}": set its spec.directEndpoint.host.`,
     };
@@ -99,7 +101,7 @@ function directPlace(
     };
   const ca = caData === undefined ? undefined : Buffer.from(caData, 'base64').toString();
   return {
-    server: `https://${host}${apiPrefix}${formatTarget({ kind: 'cluster', cluster: name })}`,
+    server: `${origin}${apiPrefix}${formatTarget({ kind: 'cluster', cluster: name })}`,
     ...defined({ ca }),
   };
 }

@@ -12,8 +12,8 @@ import { confirm } from '../issued/confirm.ts';
 import type { IssueCredential, IssuedInput, IssuedLimits } from '../issued/decision.ts';
 import { afterFailedIssue } from '../issued/failed-issue.ts';
 import { decideIssued } from '../issued/policy.ts';
-import { audiencesOfToken, claimsOf } from './claims.ts';
 import { endpointCluster, isForEarlierCluster, type LayoutSources } from '../secret-layout.ts';
+import { audiencesOfToken, claimsOf } from './claims.ts';
 import { describedClusterProblem } from './described-cluster.ts';
 
 export interface TokenControllerOptions extends ReconcilerServices {
