@@ -3,6 +3,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { version } from '../../src/version.ts';
 import { type KubeManifest, renderKustomization } from '../install/kustomization.ts';
+import { defaultValues, withDefaults } from './default-values.ts';
 import { documents, Slots, when } from './template.ts';
 import type { ChartValue } from './values.ts';
 import { valuesSchema, valuesYaml } from './values-files.ts';
@@ -37,12 +38,17 @@ export function filesOf({
     `templates/${name}`,
     readFileSync(path.join(ownTemplates, name), 'utf8'),
   ]);
+  const { name } = about;
+  const rendered = [...templates, ...own].map(([file, text]): [string, string] => [
+    file,
+    file.startsWith('templates/_') ? text : withDefaults(name, text),
+  ]);
   return new Map([
     ['Chart.yaml', chartYaml(about)],
     ['values.yaml', valuesYaml(values, valuesSource)],
     ['values.schema.json', valuesSchema(values)],
-    ...templates,
-    ...own,
+    ['templates/_defaults.tpl', defaultValues(name, values)],
+    ...rendered,
   ]);
 }
 
