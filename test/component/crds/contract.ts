@@ -192,6 +192,7 @@ export const additions: Readonly<Record<string, readonly string[]>> = {
     'status.conditions',
     'status.observedGeneration',
     'status.tokenID',
+    'status.clusterUID',
     ...ofIssued,
   ],
   VirtualClusterInstanceKubeConfig: [
