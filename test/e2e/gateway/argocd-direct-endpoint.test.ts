@@ -108,18 +108,13 @@ describe('a Cluster that is made again under its name', () => {
     );
   };
 
-
   it('gets no token that was issued for the one before: the right to use it is asked about first', async () => {
     const name = world.name('again');
     const user = world.name('user');
     const right = await bindRole(admin, user, 'latchkey-use-cluster');
     const { kubeConfigSecretRef } = (await admin.get(connected)).spec;
     const make = async (endpoint: string) =>
-      await admin.create(
-        clusters,
-        { kubeConfigSecretRef, directEndpoint: { host: endpoint } },
-        { name },
-      );
+      await admin.create(clusters, { kubeConfigSecretRef, directEndpoint: { host: endpoint } }, { name });
     const first = await make('first.example.com');
     const { owner, read } = await tokenFor({ user, scope: { clusters: [{ cluster: name }] } });
     const { status } = await admin.untilReady(owner);
@@ -132,7 +127,9 @@ describe('a Cluster that is made again under its name', () => {
     await make('evil.example.com');
     await admin.until(owner, 'a refusal', saying('UseNotAllowed', `lacks the verb "use" on the Cluster`));
     const left = await read().catch(ignoreNotFound);
-    expect(JSON.stringify(left ?? {})).not.toContain(Buffer.from('https://evil').toString('base64').slice(0, 12));
+    expect(JSON.stringify(left ?? {})).not.toContain(
+      Buffer.from('https://evil').toString('base64').slice(0, 12),
+    );
 
     await bindRole(admin, user, 'latchkey-use-cluster');
     await admin.annotate(owner, { [annotations.rotate]: 'now' });
@@ -148,11 +145,7 @@ describe('a Cluster that is made again under its name', () => {
     await bindRole(admin, user, 'latchkey-use-cluster');
     const { kubeConfigSecretRef } = (await admin.get(connected)).spec;
     const make = async (endpoint: string) =>
-      await admin.create(
-        clusters,
-        { kubeConfigSecretRef, directEndpoint: { host: endpoint } },
-        { name },
-      );
+      await admin.create(clusters, { kubeConfigSecretRef, directEndpoint: { host: endpoint } }, { name });
     const first = await make('first.example.com');
     const { owner, read } = await tokenFor({ user, scope: { clusters: [{ cluster: name }] } });
     const ready = await admin.untilReady(owner);
