@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
+import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -11,7 +11,7 @@ import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { createInSecret, expectWhole } from './secret-keys.ts';
 
 // Its own: objects that other files left on the shared one change for minutes, and each change comes at a kilobyte a second.
-const plane = await startControlPlane({ name: 'network' });
+const plane = await startInstalled({ name: 'network' });
 const network = await FaultProxy.start(plane);
 const gate = await WriteGate.start(plane);
 afterAll(async () => {

@@ -161,7 +161,8 @@ describe.concurrent('an operator that keeps its lease', () => {
         503,
         /\[-\]watches failed: failing: directclusterendpointtokens for \d+ s \(404 NotFound\)/,
       );
-      await applyKustomization(otherPlane, 'default');
+      const apply = async () => await applyKustomization(otherPlane, 'default');
+      await until('kubectl apply -k config/default', apply, { timeoutMs: 120_000 });
       await until('tokens are stamped again', tokensAreStamped);
       const next = await admin.createToken();
       await untilReady(operator, 60_000);
