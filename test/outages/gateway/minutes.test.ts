@@ -152,7 +152,7 @@ it.concurrent('a bookmark is where a watch goes on from', async () => {
 });
 
 /** Before that limit the gateway refuses for it cannot ask, and after it for what it knows is too old. */
-const awayMs = 40_000;
+const awayMs = 32_000;
 
 interface Answer {
   readonly status: number;
