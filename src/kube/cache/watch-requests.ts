@@ -11,9 +11,14 @@ import type { ServerState } from './freshness.ts';
 
 /**
  * An open watch proves nothing of its events. So each one has to bring all that its server knew before it, and the bookmark
- * that an API server sends two seconds before the end is soon.
+ * that an API server sends two seconds before the end is soon. A gateway refuses everyone for as long as it pauses after an outage, so
+ * the pauses are short.
  */
-export const provenWatches = { proofTimeoutMs: 5_000, watchSeconds: [6, 10] } as const;
+export const provenWatches = {
+  proofTimeoutMs: 5_000,
+  watchSeconds: [6, 10],
+  backOffMs: [200, 5_000],
+} as const;
 
 export type Selection = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
 
