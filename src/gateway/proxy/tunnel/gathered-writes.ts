@@ -8,11 +8,12 @@ const free: Buffer[] = [];
 /** Behind what is being written, bytes. A reader who stands still holds two chunks, and a third where a TLS socket hands on a whole read. */
 const maxWaiting = 49_152;
 /**
- * Of all tunnels: 64 MiB. Many readers who stand still hold no more than that and a chunk each: beyond it nothing is read while something is
- * being written.
+ * Chunks beside the first of each direction: of the tunnels of one user, and of all, 64 MiB. Many readers who stand still hold no more than
+ * that and a chunk each: beyond it nothing is read while something is being written. That is slower, and one user must not do it to all.
  */
-const maxHeld = 1_024;
+const maxHeld = { ofUser: 256, ofAll: 1_024 };
 let held = 0;
+const heldOfUsers = new Map<string, number>();
 
 interface Chunk {
   readonly memory: Buffer;
@@ -25,24 +26,26 @@ interface Chunk {
  */
 export class GatheredWrites {
   readonly #to: Writable;
+  readonly #user: string;
   readonly #onWritten: () => void;
   #isEnding = false;
   /** The last of them may have room. */
   readonly #waiting: Chunk[] = [];
   #waitingBytes = 0;
   #isWriting = false;
-  /** Of {@link held}. */
-  #held = 0;
+  #chunks = 0;
 
   /** `onWritten`: there may be room again. */
-  constructor(to: Writable, onWritten: () => void) {
+  constructor(to: Writable, user: string, onWritten: () => void) {
     this.#to = to;
+    this.#user = user;
     this.#onWritten = onWritten;
-    to.once('close', () => this.#giveBack(this.#held));
+    to.once('close', () => this.#giveBack(this.#chunks));
   }
 
   get hasRoom(): boolean {
-    return held < maxHeld ? this.#waitingBytes < maxWaiting : !this.#isWriting;
+    const isPlenty = held < maxHeld.ofAll && (heldOfUsers.get(this.#user) ?? 0) < maxHeld.ofUser;
+    return isPlenty ? this.#waitingBytes < maxWaiting : !this.#isWriting;
   }
 
   /** Copies the bytes: they may change afterwards. */
@@ -73,16 +76,25 @@ export class GatheredWrites {
     if (last !== undefined && last.length < chunkBytes) return last;
     const chunk = { memory: free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0 };
     this.#waiting.push(chunk);
-    this.#held += 1;
-    held += 1;
+    this.#hold(1);
     return chunk;
   }
 
   /** Once for each chunk: where the receiver was closed, none is left to give back. */
   #giveBack(count: number): void {
-    const given = Math.min(count, this.#held);
-    this.#held -= given;
-    held -= given;
+    this.#hold(-Math.min(count, this.#chunks));
+  }
+
+  /** The first chunk of each counts for no one: without it nothing could be passed on. */
+  #hold(count: number): void {
+    const before = Math.max(0, this.#chunks - 1);
+    this.#chunks += count;
+    const change = Math.max(0, this.#chunks - 1) - before;
+    if (change === 0) return;
+    held += change;
+    const ofUser = (heldOfUsers.get(this.#user) ?? 0) + change;
+    if (ofUser > 0) heldOfUsers.set(this.#user, ofUser);
+    else heldOfUsers.delete(this.#user);
   }
 
   #writeNext(): void {

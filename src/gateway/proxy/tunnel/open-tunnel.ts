@@ -3,7 +3,7 @@ import type { Clock } from '../../../kube/clock.ts';
 import type { UpgradedResponse } from '../../server/upgraded-response.ts';
 import { BadResponse } from '../http/response-head.ts';
 import type { PumpOptions } from './pump.ts';
-import { Tunnel } from './tunnel.ts';
+import { Tunnel, type TunnelOptions } from './tunnel.ts';
 import { switchingHead } from './upgrade-answer.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
@@ -18,6 +18,7 @@ export interface AskedTunnel {
 export interface TunnelPlace {
   readonly tunnel?: AskedTunnel | undefined;
   readonly turn: PumpOptions['turn'];
+  readonly send: Pick<TunnelOptions, 'user'>;
   readonly clock: Clock;
 }
 
@@ -29,7 +30,7 @@ export interface SwitchedUpstream {
 
 /** Passes a 101 on, and everything behind it. Throws BadResponse where it does not fit what was asked for. */
 export function openTunnel(
-  { tunnel, turn, clock }: TunnelPlace,
+  { tunnel, turn, send, clock }: TunnelPlace,
   { upstream, rawHeaders }: SwitchedUpstream,
 ): void {
   if (tunnel === undefined) throw new BadResponse('it switches protocols unasked');
@@ -37,5 +38,6 @@ export function openTunnel(
   const head = switchingHead(request, rawHeaders);
   response.statusCode = 101;
   const isWebSocket = request.protocol === 'websocket';
-  new Tunnel({ response, upstream, head, isWebSocket, turn, clock, maxMs }).start();
+  const { user } = send;
+  new Tunnel({ response, upstream, head, isWebSocket, user, turn, clock, maxMs }).start();
 }

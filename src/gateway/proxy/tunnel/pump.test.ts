@@ -27,7 +27,7 @@ class Receiver extends Writable {
   }
 }
 
-function start() {
+function start(user = 'ann') {
   const [from, to] = [new PassThrough({ writableHighWaterMark: 2 ** 24 }), new Receiver()];
   const turns: { bytes: number; comes: () => void }[] = [];
   const turn = async (bytes: number) => {
@@ -35,7 +35,7 @@ function start() {
     turns.push({ bytes, comes: resolve });
     await promise;
   };
-  const pump = new Pump({ from, to, turn });
+  const pump = new Pump({ from, to, user, turn });
   pump.start();
   return { from, to, turns, pump };
 }
@@ -171,36 +171,58 @@ it('writes nothing to a receiver that has ended', async () => {
   expect([to.received, errors]).toEqual([5, []]);
 });
 
-it('many receivers who take nothing hold 64 MiB and one piece each, and those who come after them as much as the first', async () => {
-  const size = 16_384;
-  /** How many bytes one takes that no one takes from it. */
-  const fill = async ({ from }: ReturnType<typeof start>) => {
-    let taken = 0;
-    from.on('data', ({ length }: Buffer) => {
-      taken += length;
-    });
-    for (let sent = 0; sent < 12; sent += 1) {
-      from.write(Buffer.alloc(size));
-      await settled();
-    }
-    return taken;
-  };
-  const stages = [];
-  const taken: number[] = [];
-  for (let count = 0; count < 1_000; count += 1) {
-    const stage = start();
-    stages.push(stage);
-    taken.push(await fill(stage));
+const size = 16_384;
+
+/** How many bytes one takes that no one takes from it. */
+async function fill({ from }: ReturnType<typeof start>): Promise<number> {
+  let taken = 0;
+  from.on('data', ({ length }: Buffer) => {
+    taken += length;
+  });
+  for (let sent = 0; sent < 12; sent += 1) {
+    from.write(Buffer.alloc(size));
+    await settled();
   }
-  expect(taken[0]).toBeGreaterThan(2 * size);
-  expect(taken.slice(-300)).toEqual(Array.from({ length: 300 }, () => size));
+  return taken;
+}
+
+it.each([
+  [
+    'of many users hold 64 MiB and one piece each',
+    1_300,
+    (count: number) => `user-${count % 100}`,
+    'another',
+  ],
+  ['of one user hold 16 MiB and one piece each', 400, () => 'bob', 'bob'],
+])(
+  'receivers who take nothing %s, and those who come after them as much as the first',
+  async (_, total, userOf, next) => {
+    const stages = [];
+    const taken: number[] = [];
+    for (let count = 0; count < total; count += 1) {
+      const stage = start(userOf(count));
+      stages.push(stage);
+      taken.push(await fill(stage));
+    }
+    expect(taken[0]).toBeGreaterThan(2 * size);
+    expect(taken.slice(-100)).toEqual(Array.from({ length: 100 }, () => size));
+    for (const { to } of stages) to.destroy();
+    await settled();
+    expect(await fill(start(next))).toBe(taken[0]);
+  },
+);
+
+it('receivers of one user who take nothing leave those of others as much as before', async () => {
+  const first = await fill(start('ann'));
+  const stages = Array.from({ length: 1_300 }, () => start('bob'));
+  for (const stage of stages.slice(300)) stage.from.write(Buffer.alloc(4 * size));
+  for (const stage of stages.slice(0, 300)) await fill(stage);
+  expect([await fill(start('bob')), await fill(start('ann'))]).toEqual([size, first]);
   for (const { to } of stages) to.destroy();
-  await settled();
-  expect(await fill(start())).toBe(taken[0]);
 });
 
 it('a receiver who takes what it gets has all of it, also while others hold as much as they may', async () => {
-  const stages = Array.from({ length: 600 }, start);
+  const stages = Array.from({ length: 600 }, (_, count) => start(`user-${count % 100}`));
   for (const { from } of stages) from.write(Buffer.alloc(131_072));
   await settled();
   const { from, to, turns } = start();

@@ -7,6 +7,8 @@ export interface PumpOptions {
   readonly to: Writable;
   /** Resolves when it is the turn of the user, who has received and sent so many bytes. Rejects when that is over. */
   readonly turn: (bytes: number) => Promise<void>;
+  /** Whose share of the memory is held. */
+  readonly user: string;
   /** Called before bytes are written. */
   readonly onBytes?: ((bytes: Buffer) => void) | undefined;
   /** Called when the receiver has taken what was written. */
@@ -31,7 +33,7 @@ export class Pump {
 
   constructor(options: PumpOptions) {
     this.#options = options;
-    this.#writes = new GatheredWrites(options.to, () => this.#onWritten());
+    this.#writes = new GatheredWrites(options.to, options.user, () => this.#onWritten());
   }
 
   start(): void {

@@ -42,7 +42,8 @@ async function start() {
   };
   const response = { handOver } as unknown as UpgradedResponse;
   const clock = new FakeClock();
-  new Tunnel({ response, upstream, head: 'head', isWebSocket: false, turn, clock, maxMs: 0 }).start();
+  const shared = { user: 'ann', turn, clock };
+  new Tunnel({ response, upstream, head: 'head', isWebSocket: false, ...shared, maxMs: 0 }).start();
   return { client, target, socket, upstream, turns, clock, cut: (why: string) => cut(why) };
 }
 

@@ -13,6 +13,7 @@ export interface TunnelOptions {
   /** The first text for the client. */
   readonly head: string;
   readonly isWebSocket: boolean;
+  readonly user: PumpOptions['user'];
   readonly turn: PumpOptions['turn'];
   readonly clock: Clock;
   /** The longest that it may live; 0: no limit. */
@@ -47,15 +48,15 @@ export class Tunnel {
 
   /** Takes both connections over. */
   constructor(options: TunnelOptions) {
-    const { upstream, response, turn } = options;
+    const { upstream, response, user, turn } = options;
     this.#options = options;
     const { socket: client, early } = response.handOver((why) => this.#cut(why));
     this.#client = client;
     this.#frames = options.isWebSocket ? new WebSocketFrames() : undefined;
     const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
     const onTaken = () => this.#guard?.progress();
-    const toClient = new Pump({ from: upstream, to: client, turn, onBytes, onTaken });
-    const toUpstream = new Pump({ from: client, to: upstream, turn, onTaken });
+    const toClient = new Pump({ from: upstream, to: client, user, turn, onBytes, onTaken });
+    const toUpstream = new Pump({ from: client, to: upstream, user, turn, onTaken });
     this.#pumps = [toClient, toUpstream];
     this.#follow(client, upstream, toUpstream);
     this.#follow(upstream, client, toClient);
@@ -99,7 +100,8 @@ export class Tunnel {
       if (discarded > maxDiscarded) destroy();
     };
     // To read them takes time, which counts for the user like that of all others.
-    new Pump({ from: other, to: nowhere(), turn: this.#options.turn, onBytes }).start();
+    const { user, turn } = this.#options;
+    new Pump({ from: other, to: nowhere(), user, turn, onBytes }).start();
   }
 
   /** At once for both sides. The client of a websocket is told why, where a frame of ours can stand. */
