@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { rmSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +22,8 @@ export type WorkName = keyof typeof works;
 
 /** Lines that wait to be written when the next requests wait for them. */
 const maxWaiting = 200;
+/** Half a gigabyte. A file of four of them costs the kernel three times as much for each further line, and logs are rotated before that. */
+const maxFileLines = 500_000;
 
 /** From the head of a request to its line in a file, by the code of the gateway. */
 async function toFile(): Promise<Operation> {
@@ -29,10 +31,16 @@ async function toFile(): Promise<Operation> {
   process.on('exit', () => rmSync(file, { force: true }));
   const output = new FileOutput(file);
   let waiting = 0;
+  let inFile = 0;
   let onWritten: () => void = () => undefined;
   const count = (outcome: 'written' | 'dropped', lines: number) => {
     if (outcome === 'dropped') throw new Error('a line was dropped');
     waiting -= lines;
+    inFile += lines;
+    if (inFile >= maxFileLines) {
+      truncateSync(file);
+      inFile = 0;
+    }
     onWritten();
   };
   const sink = new AuditSink({ mode: 'best-effort', output, clock, log: silentLogger, count });
