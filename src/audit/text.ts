@@ -24,10 +24,11 @@ export function rememberedText(make: (text: string) => string): (text: string) =
     const found = known.get(text);
     if (found !== undefined) return found;
     const made = make(text);
-    if (text.length > maxCommon || holdsSecret(text)) return made;
+    if (text.length > maxCommon || !plain.test(text) || holdsSecret(text)) return made;
     if (known.size >= maxKnown) known.clear();
     const kept = inOnePiece(made);
-    known.set(text, kept);
+    // A part of a URL would keep all of that URL in memory.
+    known.set(inOnePiece(text), kept);
     return kept;
   };
 }

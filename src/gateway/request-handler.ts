@@ -14,7 +14,6 @@ import { isExtendedRead } from './gate/extended-reads.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import type { Misses } from './gate/misses.ts';
 import { isAgent } from './gate/own-objects.ts';
-import { shareOf } from './gate/shares.ts';
 import { isTargetRead } from './gate/target-reads.ts';
 import type { CredentialIndex } from './index/credential-index.ts';
 import { CrossOrigin } from './page/cross-origin.ts';
@@ -112,7 +111,7 @@ export class RequestHandler {
     if (impersonates(rawHeaders)) return impersonation;
     const sender = authenticate(exchange.request, this.#authentication);
     if ('status' in sender) return this.#answerStranger(exchange, sender);
-    this.#options.onAuthenticated(exchange.request.socket, shareOf(sender.verdict));
+    this.#options.onAuthenticated(exchange.request.socket, sender.verdict.identity.user);
     if (audit !== undefined) audit.constant = audits?.constantOf(sender, noGroups);
     const asked = resolve({ method, target: path, contentType: headers['content-type'] });
     if ('status' in asked) return asked;

@@ -1,7 +1,7 @@
 import { defined } from '../../api/json.ts';
 import type { Connection } from '../gateway/platform.ts';
 import type { Context } from '../shared/context.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, type FailureKind } from '../shared/failure.ts';
 import { type CachePlace, type ConfirmedEndpoint, readCache, writeCache } from './cache.ts';
 import type { Source } from './renewal.ts';
 
@@ -32,14 +32,16 @@ export async function confirmedSource(
     return { ...source, endpoint: defined({ baseURL, ca, platformCA }) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    // A refusal must not become a yes because the platform goes away a moment later.
-    if (error.kind !== 'unavailable') forget(cache, context.platform);
+    // A refusal must not become a yes because the platform goes away a moment later. The page of a proxy is no refusal.
+    if (refusals.includes(error.kind)) forget(cache, context.platform);
     const known = error.kind === 'unavailable' ? lastConfirmed(source, cache, context) : undefined;
     if (known === undefined || known.platformCA !== platformCA) throw error;
     check(known);
     return { ...source, endpoint: known, prepare: undefined, obtain: () => Promise.reject(error) };
   }
 }
+
+const refusals: readonly FailureKind[] = ['unauthenticated', 'forbidden', 'notFound'];
 
 function lastConfirmed(
   { version }: Source,

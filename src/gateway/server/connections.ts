@@ -6,6 +6,8 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface ConnectionLimits {
   readonly connections: number;
+  /** Kept for one user. Default: a quarter of all. */
+  readonly perUser?: number;
   /** Of connections that have carried no live credential yet, from one source address. 0: no limit. */
   readonly strangersPerAddress: number;
   /** For each new connection to show a credential, before others may take its place. */
@@ -79,7 +81,8 @@ export class Connections {
     const connection = this.#open.get(keyOf(socket));
     if (connection === undefined || connection.user !== undefined) return;
     const kept = this.#users.get(user) ?? 0;
-    if (kept >= Math.max(1, Math.floor(this.#options.limits.connections / 4))) return;
+    const { connections, perUser = Math.max(1, Math.floor(connections / 4)) } = this.#options.limits;
+    if (kept >= perUser) return;
     this.#known.add(socket);
     this.#removeStranger(connection);
     connection.user = user;

@@ -34,8 +34,14 @@ export const webhookPath = '/authorize';
 const answerMs = 3_000;
 /** The API server closes connections after 90 seconds without a request. If we did it first, its next request could meet the end. */
 const idleMs = 120_000;
-/** A connection is one of a stranger until its client certificate was checked. */
-const connectionLimits = { connections: 1_024, strangersPerAddress: 64, strangerGraceMs: 1_000 };
+/**
+ * A connection is one of a stranger until its client certificate was checked. API servers may have all: one opens a connection for each
+ * review that it asks for at once.
+ */
+const connectionLimits = {
+  ...{ connections: 1_024, perUser: 1_024 },
+  ...{ strangersPerAddress: 64, strangerGraceMs: 1_000 },
+};
 /** A selector is the largest part of a review, and has to fit into a URL. */
 const maxBodyBytes = 262_144;
 

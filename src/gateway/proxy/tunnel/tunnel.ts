@@ -21,10 +21,12 @@ export interface TunnelOptions {
 }
 
 /**
- * When one side has ended: for the other to take what was read before. It is a quarter of a megabyte, in pieces of 64 KiB, and what the
+ * When the target has ended: for the client to take what was read before. It is a quarter of a megabyte, in pieces of 64 KiB, and what the
  * system holds. Without progress it is given up sooner.
  */
 const tail = { stallMs: 30_000, maxMs: 300_000 };
+/** When the client has ended, for the target. No revocation cuts that any more, so it is short. */
+const lastInput = { stallMs: 5_000, maxMs: 5_000 };
 /** When a tunnel is cut: for the client to take the reason. */
 const reasonMs = 200;
 /** When one side has ended: bytes of the other that are thrown away. */
@@ -87,8 +89,9 @@ export class Tunnel {
     const destroy = () => this.#destroy();
     if (other.destroyed) return destroy();
     const { clock } = this.#options;
-    this.#guard = new StallGuard(clock, tail.stallMs, destroy);
-    this.#timer = clock.setTimer(destroy, tail.maxMs);
+    const { stallMs, maxMs } = other === this.#client ? tail : lastInput;
+    this.#guard = new StallGuard(clock, stallMs, destroy);
+    this.#timer = clock.setTimer(destroy, maxMs);
     other.once('end', destroy).once('close', destroy);
     // Bytes that the system still sends to a slow client cannot be seen, and are lost if the client writes to a closed connection.
     if (other === this.#client) other.once('finish', () => this.#guard?.stop());
