@@ -3,7 +3,7 @@ import { verdictFor } from '../../../test/builders/gateway-stage.ts';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { type ResolvedRequest, resolveRequest } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
-import { type OpenRequest, OpenRequests } from './open-requests.ts';
+import { type OpenRequest, OpenRequests, shareOf } from './open-requests.ts';
 
 const target = '/kubernetes/management/api/v1/namespaces/p-red/configmaps?watch=true';
 const asked = resolveRequest({ method: 'GET', target, contentType: undefined }) as ResolvedRequest;
@@ -93,4 +93,14 @@ it('who has sent all requests of the last second is alone', () => {
   expect(open.isAlone('mallory')).toBe(false);
   clock.advance(200);
   expect([open.isAlone('mallory'), open.isAlone('alice')]).toEqual([true, false]);
+});
+
+const agentOf = (user: string, cluster: string) =>
+  shareOf(verdictFor({ roles: [{ role: 'agent' }], clusters: [{ cluster }] }, user));
+
+it('all agents of a user have one share, apart from the rest of that user and from those of others', () => {
+  const rest = shareOf(verdictFor({}, 'ann'));
+  expect(rest).toBe('ann');
+  expect(agentOf('ann', 'west')).toBe(agentOf('ann', 'east'));
+  expect(new Set([agentOf('ann', 'west'), agentOf('bob', 'west'), rest]).size).toBe(3);
 });

@@ -10,6 +10,7 @@ import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
 import { explainRefusal } from './authenticate.ts';
 import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
+import { isAgent } from './own-objects.ts';
 
 /** The target that a request entered. */
 export interface EnteredTarget extends TargetLocation {
@@ -196,3 +197,14 @@ const answerTooMany = (owner: string): ErrorAnswer =>
   errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
 
 const tooMany = { ofCredential: answerTooMany('this credential'), ofUser: answerTooMany('this user') };
+
+/**
+ * Whose share of the gateway a request takes: places, and time of the main thread. It is that of its user. All credentials of agents that
+ * a user has made share another one: a busy user would otherwise keep the direct endpoints of their clusters from hearing what was
+ * revoked. One for each would give a user as many shares as they make keys. Connections are counted by user alone.
+ */
+export const shareOf = (verdict: Pick<Verdict, 'gates' | 'record' | 'identity'>): string =>
+  isAgent(verdict) ? agentMark + verdict.identity.user : verdict.identity.user;
+
+/** No user has such a name: it cannot stand in a header. */
+const agentMark = '\0agents of ';
