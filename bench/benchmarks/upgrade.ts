@@ -29,6 +29,7 @@ const measures = [
   { key: 'cut', title: 'cut, p99 ms' },
   { key: 'alone', title: 'GET alone, p99 ms' },
   { key: 'beside', title: 'GET beside 4 at full speed, p99 ms' },
+  { key: 'besideSpeed', title: 'those 4, MB/s' },
 ];
 
 /** A user and a key may have no more than so many; see the limits of the gateway. */
@@ -39,6 +40,8 @@ const get = {
   connections: 4,
   rate: 200,
 } as const;
+/** Others were there before: four streams that have both cores leave none to who comes next, whatever stands between them. */
+const company = { rate: 10, seconds: 2 } as const;
 /** The API server answers it by itself, without a node. */
 const watch = `/api/v1/namespaces/${namespaces.small}/configmaps?watch=true`;
 const knownMs = 30_000;
@@ -205,12 +208,18 @@ class Subject {
   /** Of ordinary requests. */
   async #latencies(seconds: number) {
     const { generator, endpoint } = this.#parts;
-    const { p99: alone } = await generator.pace(endpoint, { ...get, seconds });
+    const asked = { ...get, seconds: 3 * seconds };
+    const { p99: alone } = await generator.pace(endpoint, asked);
     return await this.#with(async (tunnels) => {
       const from = 'gateway' in endpoint ? { bearers: [ownSecret(owner + 1, 0)] } : {};
+      const accompanied = generator.pace(endpoint, { ...asked, ...company });
       await tunnels.open({ ...this.#exec, ...from }, 4);
-      const { p99: beside } = await generator.pace(endpoint, { ...get, seconds });
-      return { alone, beside };
+      await accompanied;
+      const [{ p99: beside }, { bytes, seconds: taken }] = await Promise.all([
+        generator.pace(endpoint, asked),
+        tunnels.count(asked.seconds),
+      ]);
+      return { alone, beside, besideSpeed: bytes / 1e6 / taken };
     });
   }
 

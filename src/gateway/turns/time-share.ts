@@ -20,8 +20,12 @@ export class TimeShare {
     this.#isAlone = isAlone;
   }
 
-  /** The user has taken so much by `now`. Times are monotonic milliseconds. */
+  /**
+   * The user has taken so much by `now`. Times are monotonic milliseconds. From who is alone it takes nothing away: otherwise their shells
+   * would stand still for seconds once somebody else sends a request.
+   */
   charge(user: string, ms: number, now: number): void {
+    if (this.#isAlone(user)) return;
     const paidAt = Math.max(this.#paidAt.get(user) ?? 0, now - ms) + ms / share;
     const latest = now + maxWaitMs + burstMs / share;
     this.#paidAt.delete(user);

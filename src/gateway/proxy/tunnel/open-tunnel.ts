@@ -2,7 +2,6 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../kube/clock.ts';
 import type { UpgradedResponse } from '../../server/upgraded-response.ts';
 import { BadResponse } from '../http/response-head.ts';
-import type { PumpOptions } from './pump.ts';
 import { Tunnel, type TunnelOptions } from './tunnel.ts';
 import { switchingHead } from './upgrade-answer.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -17,7 +16,9 @@ export interface AskedTunnel {
 
 export interface TunnelPlace {
   readonly tunnel?: AskedTunnel | undefined;
-  readonly turn: PumpOptions['turn'];
+  readonly turn: () => Promise<void>;
+  /** So many bytes were received or sent by the main thread. */
+  readonly charge: (bytes: number) => void;
   readonly send: Pick<TunnelOptions, 'user'>;
   readonly clock: Clock;
 }
@@ -30,7 +31,7 @@ export interface SwitchedUpstream {
 
 /** Passes a 101 on, and everything behind it. Throws BadResponse where it does not fit what was asked for. */
 export function openTunnel(
-  { tunnel, turn, send, clock }: TunnelPlace,
+  { tunnel, turn: ownTurn, charge, send, clock }: TunnelPlace,
   { upstream, rawHeaders }: SwitchedUpstream,
 ): void {
   if (tunnel === undefined) throw new BadResponse('it switches protocols unasked');
@@ -39,5 +40,10 @@ export function openTunnel(
   response.statusCode = 101;
   const isWebSocket = request.protocol === 'websocket';
   const { user } = send;
+  // Each piece goes on as it comes, so it leaves less to collect as garbage than a body that is received whole.
+  const turn = async (bytes: number): Promise<void> => {
+    charge(bytes);
+    await ownTurn();
+  };
   new Tunnel({ response, upstream, head, isWebSocket, user, turn, clock, maxMs }).start();
 }
