@@ -288,6 +288,7 @@ function section(
       'To reach: 0.6 of direct and 0.8 of nginx; 32 kB an idle one; a cut within 250 ms; GETs beside four at most twice as slow at p99.',
       `Measured, as the median of the ratios within a round. Of direct: \`exec\` ${ratio('exec')}, \`port-forward\` ${ratio('forward')}; ${ofNginx}; of a relay in Node: \`exec\` ${ratio('exec', relay.name)}, \`port-forward\` ${ratio('forward', relay.name)}, memory ${ratio('memory', relay.name)}. GETs of the gateway beside four, times those alone: ${slower.join(', ')}.`,
       'A cut counts from the start of the write that disables the key. A user of the gateway may have so many only, so the idle ones are those of four users with five keys each.',
+      'GETs beside four begin two seconds after these, beside which there were a few GETs from their beginning on.',
       'The API server, the node and the client work on the same cores. The memory counts from before there was an idle one.',
     ],
   };
