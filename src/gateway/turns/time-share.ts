@@ -21,8 +21,8 @@ export class TimeShare {
   }
 
   /**
-   * The user has taken so much by `now`. Times are monotonic milliseconds. From who is alone it takes nothing away: otherwise their shells
-   * would stand still for seconds once somebody else sends a request.
+   * The user has taken so much by `now`. Times are monotonic milliseconds. A user who is alone owes nothing: otherwise their shells would
+   * stand still for seconds once somebody else sends a request.
    */
   charge(user: string, ms: number, now: number): void {
     if (this.#isAlone(user)) return;
