@@ -38,7 +38,7 @@ it('a session is charged for bytes that are passed on, and waits for turns witho
   });
   target.write(Buffer.alloc(sent));
   await waitFor('all of it', () => received > sent);
-  // What came after the last turn is not charged yet.
+  // Bytes after the last turn are not charged yet.
   expect(charged.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(1.9 * sent);
   expect(turns).toEqual(charged.map(() => []));
   for (const one of [socket, client, upstream, target]) one.destroy();
