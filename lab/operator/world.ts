@@ -20,7 +20,7 @@ import { until } from './until.ts';
 export interface WorldOptions {
   /** Default: the control plane that all tests of the run share. */
   readonly plane?: ControlPlaneAccess;
-  /** Settings of the operator. */
+  /** Settings of the operator. Default on the shared control plane: `targetSettings`, so that most files share one operator. */
   readonly env?: Readonly<Record<string, string>>;
   /**
    * False: nothing is started; see `startOperator`. Default: true; on the shared control plane it is the operator of the
@@ -56,13 +56,20 @@ export interface World {
 const impersonation = { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] };
 const secretWriting = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 const binding = { apiGroups: [group], resources: ['clusters'], verbs: ['bind-namespace'] };
+/** Settings with which an operator dials targets on this machine, and checks them every second. */
+export const targetSettings = {
+  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
+  LATCHKEY_TARGET_RECHECK: '1s',
+};
+
 /** A start takes two seconds on an idle machine, and 15 more where a dead leader still holds the lease. */
 const startLimit = { timeoutMs: 120_000 };
 
 /** Call it in a `describe` or at the top of a file, outside of tests. */
 export async function operatorWorld(options: WorldOptions = {}): Promise<World> {
   runBundle(inject('bundle'));
-  const settings = options.operator === false ? undefined : JSON.stringify(options.env ?? {});
+  const usual = options.env ?? (options.plane === undefined ? targetSettings : {});
+  const settings = options.operator === false ? undefined : JSON.stringify(usual);
   const plane = options.plane ?? (await sharedControlPlane(settings));
   await installLatchkey(plane);
   // An operator is waited for until it believes them.
@@ -93,7 +100,7 @@ export async function operatorWorld(options: WorldOptions = {}): Promise<World> 
       return { api: apiOf(kubeconfig), kubeconfig };
     },
     startOperator: async (given = {}) => {
-      const env = { ...options.env, ...given.env };
+      const env = { ...usual, ...given.env };
       const name = given.name ?? uniqueName('operator');
       const operator = await RunningOperator.start(plane, guard, { name, env });
       running.push(operator);

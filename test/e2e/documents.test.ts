@@ -28,7 +28,7 @@ const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
   .filter(({ blocks }) => blocks.length > 0);
 
 // The virtual cluster of the documents is on loopback, which is not dialled by default.
-const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const world = await operatorWorld();
 const virtual = await sharedVirtualCluster();
 const kubectl = await kubectlOf(world, 'docs-reader');
 

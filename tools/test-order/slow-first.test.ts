@@ -8,13 +8,14 @@ const projectOf = (name: string, groupOrder: number) => ({ name, config: { seque
 const [unit, integration] = [projectOf('unit', 0), projectOf('integration', 1)];
 const specification = (moduleId: string, project: object) => ({ moduleId, project }) as TestSpecification;
 
-it('begins with the slow files of each project, keeps those with an operator by folder, and leaves the rest to vitest', async () => {
+it('begins with the slow files of each project, keeps those that share an operator together, and leaves the rest to vitest', async () => {
   const cache = { getTestSpecificationResult: () => ({ failed: false, duration: 0 }) };
   const sequencer = new SlowFirst({ cache } as never);
   const files = [
     specification('src/b.test.ts', unit),
     specification('bench/benchmarks/record-memory.test.ts', unit),
     specification('test/integration/a.test.ts', integration),
+    specification('test/e2e/gateway/rights.test.ts', integration),
     specification('test/e2e/targets/a.test.ts', integration),
     specification('test/e2e/input/b.test.ts', integration),
     specification('test/e2e/demo/demo.test.ts', integration),
@@ -27,6 +28,7 @@ it('begins with the slow files of each project, keeps those with an operator by 
     'test/e2e/input/b.test.ts',
     'test/e2e/targets/a.test.ts',
     'test/e2e/targets/c.test.ts',
+    'test/e2e/gateway/rights.test.ts',
     'test/integration/a.test.ts',
   ]);
 });

@@ -10,12 +10,11 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { buildArgoCDCluster } from '../../argocd-cluster/argocd-cluster.ts';
 
 import { Project } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { untilReached } from './known-holder.ts';
 
 const baseURL = 'https://latchkey.example.com';

@@ -2,10 +2,11 @@ import type { Stored } from '../../../lab/operator/api.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster, type VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { targetSettings } from '../../../lab/operator/world.ts';
 import { group, labels } from '../../../src/api/names.ts';
 import { namespaces, spaceInstances } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
-import { makeCluster, targetSettings } from '../targets/target-world.ts';
+import { makeCluster } from '../targets/target-world.ts';
 import { type GatewayWorld, gatewayWorld } from './gateway-world.ts';
 import { streamPath } from './live-stream.ts';
 

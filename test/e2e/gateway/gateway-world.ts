@@ -4,9 +4,8 @@ import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
 import { Guard } from '../../../lab/controlplane/guard.ts';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
-import { operatorWorld, type World } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings, type World } from '../../../lab/operator/world.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
-import { targetSettings } from '../targets/target-world.ts';
 
 export interface GatewayWorld extends World {
   readonly gateway: RunningGateway;

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { Stored, Target } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { PlayedCluster } from './played-cluster.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const { admin } = world;
 let cluster: PlayedCluster;
 

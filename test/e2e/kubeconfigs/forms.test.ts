@@ -13,10 +13,9 @@ import { certificateSigningRequests, virtualClusterInstanceKubeConfigs } from '.
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { Issuer } from '../lifecycle/issuer.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { backdate, Holder, Project, readingOf, signedLifeOf, tracesOf } from './kubeconfig-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin, plane } = world;
 let project: Project;

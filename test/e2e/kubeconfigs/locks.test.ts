@@ -3,10 +3,9 @@ import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project } from './kubeconfig-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 

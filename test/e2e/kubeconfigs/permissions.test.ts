@@ -3,10 +3,9 @@ import { conditionOf, type Stored, secondsAfter } from '../../../lab/operator/ap
 import { leastMs, until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { Holder, Project, tracesOf } from './kubeconfig-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 let project: Project;

@@ -7,7 +7,6 @@ import { operatorWorld } from '../../../lab/operator/world.ts';
 import { certificateSigningRequests, clusterRoleBindings, roleBindings } from '../../../src/api/resources.ts';
 import { createCertificateRequest } from '../../../src/credentials/certificates/certificate-request.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import {
   bindingOf,
   bindingsPath,
@@ -18,7 +17,7 @@ import {
   tracesOf,
 } from './kubeconfig-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;

@@ -10,7 +10,7 @@ import { namespaces as namespaceResource, secrets } from '../../../src/api/resou
 import { untilGone } from '../document-world.ts';
 
 // The virtual cluster is on loopback, which is not dialled by default.
-const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const world = await operatorWorld();
 const virtual = await sharedVirtualCluster();
 const namespaces = ['p-demo', 'sample-clusters'];
 const withTargets = ['virtual-cluster', 'cluster', 'cluster-api', 'kamaji'];

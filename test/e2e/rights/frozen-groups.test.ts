@@ -11,10 +11,9 @@ import {
 } from '../../../src/api/resources.ts';
 import { Holder, Project, tracesOf } from '../kubeconfigs/kubeconfig-world.ts';
 import { Issuer } from '../lifecycle/issuer.ts';
-import { targetSettings } from '../targets/target-world.ts';
 import { introduce } from './people.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin, name } = world;
 const issuer = new Issuer(admin);

@@ -8,9 +8,8 @@ import { collectionPath } from '../../../src/kube/resource-path.ts';
 import { renderRevocation } from '../../../src/operator/certificates/revocation-records.ts';
 import { adminClient } from '../../integration/admission/api-client.ts';
 import { bindingOf, Project, tracesOf } from '../kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../targets/target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const master = await adminClient(world.plane);

@@ -14,10 +14,9 @@ import {
   inTarget,
   type Made,
   makeInstance,
-  targetSettings,
 } from './target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const expires = 'management.platform.sh/token-expires';

@@ -5,17 +5,9 @@ import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusters, spaceInstances } from '../../../src/api/resources.ts';
-import {
-  type Access,
-  accessOf,
-  accessSecretOf,
-  callAs,
-  foundInTarget,
-  makeCluster,
-  targetSettings,
-} from './target-world.ts';
+import { type Access, accessOf, accessSecretOf, callAs, foundInTarget, makeCluster } from './target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const connected = await virtualCluster({ name: 'connected' });
 const { admin } = world;
 

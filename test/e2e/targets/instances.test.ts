@@ -10,6 +10,7 @@ import { giveRight } from '../../../lab/operator/rights.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type SecretForm, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { targetSettings } from '../../../lab/operator/world.ts';
 import { group, labels } from '../../../src/api/names.ts';
 import { configMaps, events, namespaces, virtualClusterInstances } from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
@@ -26,7 +27,6 @@ import {
   inTarget,
   type Made,
   makeInstance,
-  targetSettings,
   workAs,
 } from './target-world.ts';
 

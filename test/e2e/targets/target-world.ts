@@ -15,12 +15,6 @@ import { makeIdentity } from '../../../src/kube/client/client-identity.ts';
 import type { Impersonation } from '../../../src/kube/client/impersonation.ts';
 import { createUntrustedClient } from '../../../src/platform/targets/untrusted/untrusted-answers.ts';
 
-/** Settings with which an operator dials targets on this machine, and checks them every second. */
-export const targetSettings = {
-  LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8',
-  LATCHKEY_TARGET_RECHECK: '1s',
-};
-
 export interface InstanceOptions {
   readonly form?: SecretForm;
   readonly namespace?: string;

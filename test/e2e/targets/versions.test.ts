@@ -3,9 +3,9 @@ import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtu
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { serviceAccounts } from '../../../src/api/names.ts';
 import { checkInstallation } from '../../../src/process/installation-check.ts';
-import { accessOf, callAs, inTarget, makeInstance, targetSettings } from './target-world.ts';
+import { accessOf, callAs, inTarget, makeInstance } from './target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const { admin } = world;
 const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const extra = 'impersonate-extra-management.platform.sh%2faccess-key';

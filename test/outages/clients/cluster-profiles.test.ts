@@ -13,7 +13,7 @@ import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { group } from '../../../src/api/names.ts';
 import {
   clusterProfiles,
@@ -27,7 +27,7 @@ import { readDocument } from '../../../tools/reference/document.ts';
 import { installCommandLine } from '../../e2e/gateway/installed-command-line.ts';
 import { untilReached } from '../../e2e/gateway/known-holder.ts';
 import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { makeCluster, targetSettings } from '../../e2e/targets/target-world.ts';
+import { makeCluster } from '../../e2e/targets/target-world.ts';
 import { clusterProfileDefinition } from '../../fixtures/cluster-profile-definition.ts';
 
 const plane = await startInstalled({ name: 'cluster-profiles' });

@@ -15,7 +15,7 @@ import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { baseURL } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
 import {
@@ -25,9 +25,8 @@ import {
 import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
 import { authorityName } from '../../../src/operator/gateway-certificate/stored-certificate.ts';
 import { Project, readingOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const { admin, guard, plane } = world;
 const cluster = await sharedVirtualCluster();
 const serving = secretAt(systemNamespace, systemObjects.gatewayCertificate);

@@ -3,7 +3,7 @@ import type { Stored } from '../../../lab/operator/api.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { untilLeading } from '../../../lab/operator/world.ts';
+import { targetSettings, untilLeading } from '../../../lab/operator/world.ts';
 import type { Write } from '../../../lab/operator/write.ts';
 import { type Fate, WriteGate } from '../../../lab/operator/write-gate.ts';
 import { credentialResources, virtualClusterInstanceKubeConfigs } from '../../../src/api/resources.ts';
@@ -20,7 +20,6 @@ import {
   ownTokens,
 } from '../../e2e/gateway/own-client.ts';
 import { Project, readingOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const world = await gatewayWorld({ LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' }, targetSettings);
 const { admin } = world;

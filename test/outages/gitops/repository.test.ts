@@ -28,10 +28,9 @@ import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { HealthJudge } from '../../argocd-health/argocd-health.ts';
 import { Holder, Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { Controller, type ControllerName, difference, sync } from './controllers.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const verifier = new Verifier(admin);

@@ -72,7 +72,7 @@ function isForControllers({ kind, spec = {} }: Sample): boolean {
 }
 
 // The virtual cluster is on loopback, which is not dialled by default.
-const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
+const world = await operatorWorld();
 const virtual = await sharedVirtualCluster();
 const { admin } = world;
 const argoCD = await Controller.of(world, 'Argo CD');

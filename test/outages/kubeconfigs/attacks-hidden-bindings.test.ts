@@ -12,10 +12,9 @@ import {
   subjectOf,
   tracesOf,
 } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const canary = 'CANARY7f3a';
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await sharedVirtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;

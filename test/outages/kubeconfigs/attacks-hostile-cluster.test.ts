@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { secondsAfter, secretAt } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { PlayedCluster } from '../../e2e/kubeconfigs/played-cluster.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const canary = 'CANARY7f3a';
 // A certificate loses its binding in a fraction of it, unless the cluster prevents that.

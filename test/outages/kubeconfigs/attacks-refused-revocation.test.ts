@@ -4,7 +4,7 @@ import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { type VirtualCluster, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { canonicalJson } from '../../../src/api/canonical-json.ts';
 import { labels, purposes, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -12,7 +12,6 @@ import { clusterRoleBindings, configMaps } from '../../../src/api/resources.ts';
 import { certificateSubject } from '../../../src/credentials/certificates/subject.ts';
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
 import { bindingOf, Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { adminClient, contentTypes } from '../../integration/admission/api-client.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '2s' } });

@@ -15,9 +15,8 @@ import {
   subjectOf,
   tracesOf,
 } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
-const world = await operatorWorld({ env: targetSettings });
+const world = await operatorWorld();
 const cluster = await virtualCluster();
 const { admin } = world;
 const inside = cluster.admin.client;

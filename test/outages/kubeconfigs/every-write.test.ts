@@ -5,13 +5,12 @@ import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { insider, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { outlineOf, type Write } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 import { Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 import { FragileOperator } from '../availability/fragile-operator.ts';
 
 const plane = await sharedControlPlane();

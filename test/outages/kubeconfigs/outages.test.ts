@@ -3,13 +3,13 @@ import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { configMaps, secrets } from '../../../src/api/resources.ts';
 import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { bindingsOf, issuedTogether, recordsOf } from '../../e2e/kubeconfigs/crowd.ts';
 import { Holder, Project, readingOf, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { rewrite, targetSettings } from '../../e2e/targets/target-world.ts';
+import { rewrite } from '../../e2e/targets/target-world.ts';
 
 const [world, first] = await Promise.all([
   operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } }),

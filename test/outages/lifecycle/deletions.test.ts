@@ -5,7 +5,7 @@ import type { Stored } from '../../../lab/operator/api.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { insider, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld, untilLeading } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings, untilLeading } from '../../../lab/operator/world.ts';
 import { outlineOf } from '../../../lab/operator/write.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import {
@@ -16,7 +16,6 @@ import {
 } from '../../../src/api/resources.ts';
 import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 const plane = await sharedControlPlane();
 const cluster = await sharedVirtualCluster();

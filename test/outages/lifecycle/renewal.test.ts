@@ -3,7 +3,7 @@ import { conditionOf, entryOf, type Stored, secondsAfter, secretAt } from '../..
 import { leastMs, timeUntil, until } from '../../../lab/operator/until.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
   Holder,
@@ -13,7 +13,6 @@ import {
   tracesOf,
 } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { Issuer } from '../../e2e/lifecycle/issuer.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 
 /** Long enough for a busy machine to find the predecessor at work. */
 const overlapMs = 10_000;

@@ -7,7 +7,7 @@ import { applyKustomization } from '../../../lab/operator/kustomization.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, finalizers, labels, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -18,7 +18,7 @@ import {
 } from '../../../src/api/resources.ts';
 import { createAsSelfService } from '../../e2e/lifecycle/self-service.ts';
 import { allowUse, targetScenario } from '../../e2e/targets/target-scenario.ts';
-import { makeInstance, targetSettings } from '../../e2e/targets/target-world.ts';
+import { makeInstance } from '../../e2e/targets/target-world.ts';
 import { render } from '../../integration/config/render.ts';
 import { type AuditEvent, auditEvents, auditPolicyFor, usesOf } from '../../integration/rbac/audit-uses.ts';
 import {

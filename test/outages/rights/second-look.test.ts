@@ -4,7 +4,7 @@ import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import {
   directClusterEndpointTokens,
@@ -13,7 +13,6 @@ import {
   virtualClusterInstanceKubeConfigs,
 } from '../../../src/api/resources.ts';
 import { give, impersonate, introduce, type Person } from '../../e2e/rights/people.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 import {
   type Attempt,
   bindingsOf,

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Api, Stored } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { PlayedCluster } from '../../e2e/kubeconfigs/played-cluster.ts';
-import { targetSettings } from '../../e2e/targets/target-world.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { residentMiB } from '../gateway/process-figures.ts';
 

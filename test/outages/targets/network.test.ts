@@ -5,16 +5,11 @@ import { FaultProxy } from '../../../lab/operator/fault-proxy.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil, until } from '../../../lab/operator/until.ts';
 import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { forEachConcurrently } from '../../../src/kube/for-each-concurrently.ts';
 import { bindingsOf, issuedTogether, recordsOf } from '../../e2e/kubeconfigs/crowd.ts';
 import { Holder, Project, tracesOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
-import {
-  accessSecretOf,
-  foundInTarget,
-  makeInstance,
-  targetSettings,
-} from '../../e2e/targets/target-world.ts';
+import { accessSecretOf, foundInTarget, makeInstance } from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({ env: { ...targetSettings, LATCHKEY_FINALIZER_LIMIT: '15s' } });
 const cluster = await virtualCluster();

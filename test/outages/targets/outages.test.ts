@@ -7,7 +7,7 @@ import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
 import { timeUntil } from '../../../lab/operator/until.ts';
 import { VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { virtualClusterInstances } from '../../../src/api/resources.ts';
 import {
   accessOf,
@@ -16,7 +16,6 @@ import {
   type Made,
   makeInstance,
   rewrite,
-  targetSettings,
 } from '../../e2e/targets/target-world.ts';
 
 const world = await operatorWorld({

@@ -3,7 +3,7 @@ import { conditionOf, resourceOf, type Stored } from '../../../lab/operator/api.
 import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { kubeConfigSecret, sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
-import { operatorWorld } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings } from '../../../lab/operator/world.ts';
 import { annotations, group } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../../src/api/resources.ts';
 import { objectPath } from '../../../src/kube/resource-path.ts';
 import { give, introduce, type Person } from '../../e2e/rights/people.ts';
-import { accessSecretOf, makeInstance, targetSettings } from '../../e2e/targets/target-world.ts';
+import { accessSecretOf, makeInstance } from '../../e2e/targets/target-world.ts';
 import { type ApiClient, clientFor, contentTypes } from '../../integration/admission/api-client.ts';
 import { type Attempt, forged, stamps } from '../rights/crowd.ts';
 import { type Piece, takeAway } from '../rights/policies-away.ts';
