@@ -60,7 +60,8 @@ export async function crdWorld(): Promise<World> {
     clients.push(client);
     return client;
   };
-  await install(plane);
+  installed ??= install(plane);
+  await installed;
   const admin = await clientOf('crd-admin');
   afterAll(async () => {
     for (const [resource, { metadata }] of stored) await remove(admin, resource, metadata);
@@ -110,6 +111,9 @@ export const keyOf = ({ metadata }: Manifest | Stored): { name: string; namespac
 function inNamespaceOf({ metadata }: { metadata: { namespace?: string } }): { namespace?: string } {
   return metadata.namespace === undefined ? {} : { namespace: metadata.namespace };
 }
+
+/** On the control plane that the files of a worker share. */
+let installed: Promise<void> | undefined;
 
 async function install({ kubectl }: ControlPlaneAccess): Promise<void> {
   await succeed(kubectl(['apply', '--server-side', '--force-conflicts', '-k', 'crds']));
