@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
+import { withoutFairness } from '../controlplane/arguments.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -135,7 +136,8 @@ let shared: Promise<VirtualCluster> | undefined;
  * changes how it judges, or looks at all that is in it, has its own: `virtualCluster`.
  */
 export async function sharedVirtualCluster(): Promise<VirtualCluster> {
-  shared ??= VirtualCluster.start({ name: 'shared-virtual', users: [insider] });
+  const options = { users: [insider], extraApiServerArgs: withoutFairness };
+  shared ??= VirtualCluster.start({ name: 'shared-virtual', ...options });
   return await shared;
 }
 
