@@ -32,7 +32,7 @@ import { type Disturbance, disturbances } from './disturbed-policies.ts';
 const plane: ControlPlane = await startInstalled({ name: 'time-without-policies' });
 afterAll(async () => await plane.stop());
 // A standby takes over sooner.
-const env = { LATCHKEY_LEASE_DURATION: '6s' };
+const env = { LATCHKEY_LEASE_DURATION: '4s' };
 const world = await operatorWorld({ plane, operator: false, clear: false });
 const { admin } = world;
 const gateway = await RunningGateway.start(plane, world.guard);
