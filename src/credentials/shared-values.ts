@@ -30,7 +30,11 @@ export class SharedValues {
   json<T>(value: T): T {
     if (typeof value !== 'object' || value === null) return value;
     const text = jsonOf(value);
-    if (text === undefined || text.length > maxLength) return value;
+    return text === undefined || text.length > maxLength ? value : this.fromJSON<T>(text);
+  }
+
+  /** The same by its text, an object or a list in JSON of at most {@link maxLength} characters. */
+  fromJSON<T>(text: string): T {
     return (this.#values.get(text) ?? this.#values.put(text, deepFreeze(JSON.parse(text) as object))) as T;
   }
 }

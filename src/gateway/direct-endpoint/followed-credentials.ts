@@ -58,6 +58,8 @@ export class FollowedCredentials {
   readonly #dropped = new Set<string>();
   /** Dropped by streams that ended before their proof, with the end of that, monotonic milliseconds. */
   readonly #barred = new Map<string, number>();
+  /** Of those that somebody has used: few of many. */
+  readonly #verdicts = new WeakMap<KnownCredential, Verdict>();
   readonly #hashes = new WeakMap<Identity, string>();
 
   constructor(options: FollowedCredentialsOptions) {
@@ -134,7 +136,7 @@ export class FollowedCredentials {
   find(hash: string): Verdict | undefined {
     const known = this.#set?.credentials.get(hash);
     if (known === undefined || known.end <= this.now() || this.#isBarred(hash)) return undefined;
-    return known.verdict ?? this.#judge(hash, known);
+    return this.#verdicts.get(known) ?? this.#judge(hash, known);
   }
 
   /** The verdict on the token with this `jti`: only one that the platform itself has named, never one that a signature alone vouches for. */
@@ -253,9 +255,10 @@ export class FollowedCredentials {
   /** Names that no request may carry stand for the control plane and for all rights: such a credential is none. */
   #judge(hash: string, known: KnownCredential): Verdict | undefined {
     try {
-      known.verdict = toVerdict({ ...known, scopes: scopesOf(known) });
-      this.#hashes.set(known.verdict.identity, hash);
-      return known.verdict;
+      const verdict = toVerdict({ ...known, scopes: scopesOf(known) });
+      this.#verdicts.set(known, verdict);
+      this.#hashes.set(verdict.identity, hash);
+      return verdict;
     } catch {
       return undefined;
     }

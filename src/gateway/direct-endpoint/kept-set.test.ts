@@ -72,6 +72,15 @@ describe('the set for a restart', () => {
     expect(kept?.set.positions).toEqual(positions);
   });
 
+  it('is one text, as an earlier endpoint unpacks it: a line about all, and one for each token', async () => {
+    const rendered = await keep(setOf(1_000));
+    const text = gunzipSync(Buffer.from(rendered?.text ?? '', 'base64')).toString();
+    const [first, ...lines] = text.split('\n').map((line) => JSON.parse(line));
+    expect(first).toMatchObject({ version: 2, cluster: 'edge', positions });
+    expect(lines).toHaveLength(1_000);
+    expect(lines[0]).toMatchObject({ name: 'token-999', user: 'user-999', end: now + 999, groups: ['dev'] });
+  });
+
   it('reads what an earlier endpoint has kept, whose tokens have no ID that a webhook would take', async () => {
     const uid = randomUUID();
     const former = { uid: undefined, tokenID: undefined, jti: `${uid}.3` };

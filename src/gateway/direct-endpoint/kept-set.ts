@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { createGunzip, gunzip, gzip } from 'node:zlib';
 import { asCount, asObject, asText, parseJSON } from '../../api/json.ts';
 import type { LiveLineType } from '../../api/live-credentials.ts';
 import { directEndpoint } from '../../api/names.ts';
@@ -22,6 +22,8 @@ const maxBytes = 900 * 1_024;
 const maxCredentials = 20_000;
 /** Before compression, a tenth of the memory. Reader and writer have the same limit: a longer text would be lost as a whole. */
 const maxTextBytes = 32 * 2 ** 20;
+/** Of text that is compressed at once, characters. */
+const pieceLength = 64 * 1_024;
 const key = { namespace: directEndpoint.namespace, name: directEndpoint.keptSet };
 const entry = 'set';
 
@@ -53,24 +55,33 @@ export interface Rendered {
  * an outage needs them for the shortest time. Undefined where not even the first line has room.
  */
 export async function renderKept(cluster: string, kept: ToKeep, clock: Clock): Promise<Rendered | undefined> {
-  const { set } = kept;
-  const all = [...set.credentials].sort(([, a], [, b]) => b.end - a.end);
+  const { credentials } = kept.set;
   const first = await renderFirstLine(cluster, kept);
   if (first === undefined) return undefined;
-  const lines = await renderLines(all, maxTextBytes - Buffer.byteLength(first), clock);
-  let count = lines.length;
-  for (;;) {
-    const bytes = await compress([first, ...lines.slice(0, count)].join('\n'));
-    if (bytes.length <= maxBytes) return { text: bytes.toString('base64'), left: all.length - count };
-    count = Math.floor(count * Math.min(0.9, (maxBytes / bytes.length) * 0.95));
+  const pieces = [first.compressed];
+  let room = maxBytes - first.compressed.length;
+  let left = credentials.size;
+  for await (const { text, count } of renderLines(credentials, maxTextBytes - first.bytes, clock)) {
+    const compressed = await compress(text);
+    room -= compressed.length;
+    if (room < 0) break;
+    pieces.push(compressed);
+    left -= count;
   }
+  return { text: Buffer.concat(pieces).toString('base64'), left };
+}
+
+interface FirstLine {
+  readonly compressed: Buffer;
+  /** Before compression. */
+  readonly bytes: number;
 }
 
 /** Leaves out rights, then spaces, where they would take more than half of the room: tokens open the cluster without them. */
 async function renderFirstLine(
   cluster: string,
   { set, proved, rights }: ToKeep,
-): Promise<string | undefined> {
+): Promise<FirstLine | undefined> {
   const { uid, positions } = set;
   const spaces = [...set.spaces.values()];
   for (const more of [
@@ -79,29 +90,63 @@ async function renderFirstLine(
     { rights: [], spaces: [] },
   ]) {
     const line = JSON.stringify({ version: 2, cluster, uid, positions, proved, ...more });
-    if (Buffer.byteLength(line) > maxTextBytes / 2) continue;
-    if ((await compress(line)).length <= maxBytes / 2) return line;
+    const bytes = Buffer.byteLength(line);
+    if (bytes > maxTextBytes / 2) continue;
+    const compressed = await compress(line);
+    if (compressed.length <= maxBytes / 2) return { compressed, bytes };
   }
   return undefined;
 }
 
-/** Of as many as the reader takes. In slices: requests wait while this thread writes JSON. */
-async function renderLines(
-  credentials: readonly (readonly [string, KnownCredential])[],
+interface Lines {
+  /** Each line behind a line feed. */
+  readonly text: string;
+  readonly count: number;
+}
+
+/**
+ * The lines of as many credentials as the reader takes, some at a time. Each piece is compressed by itself, which reads as one: the text of
+ * all would take more memory for a moment than the set itself. In slices: requests wait while this thread writes JSON.
+ */
+async function* renderLines(
+  credentials: LiveSet['credentials'],
   maxLinesBytes: number,
   clock: Clock,
-): Promise<string[]> {
-  const lines: string[] = [];
+): AsyncGenerator<Lines> {
   const slice = new TimeSlice(clock);
-  let bytes = 0;
-  for (const [hash, { verdict: _, ...known }] of credentials.slice(0, maxCredentials)) {
-    const line = JSON.stringify({ hash, ...known, scopes: scopesOf({ ...known, verdict: undefined }) });
-    bytes += Buffer.byteLength(line) + 1;
+  let [text, count, bytes] = ['', 0, 0];
+  for (const [hash, known] of findLastEnding(credentials, maxCredentials)) {
+    const line = `\n${JSON.stringify({ hash, ...known, scopes: scopesOf(known) })}`;
+    bytes += Buffer.byteLength(line);
     if (bytes > maxLinesBytes) break;
-    lines.push(line);
+    text += line;
+    count += 1;
+    if (text.length >= pieceLength) {
+      yield { text, count };
+      [text, count] = ['', 0];
+    }
     if (slice.used) await slice.yield();
   }
-  return lines;
+  if (count > 0) yield { text, count };
+}
+
+/** Those that end last, the last one first. To sort all of them would take a copy of the whole set. */
+function findLastEnding(
+  credentials: LiveSet['credentials'],
+  maxCount: number,
+): readonly (readonly [string, KnownCredential])[] {
+  const ends = new Float64Array(credentials.size);
+  let place = 0;
+  for (const { end } of credentials.values()) ends[place++] = end;
+  ends.sort();
+  const least = ends[Math.max(0, ends.length - maxCount)] ?? 0;
+  const later: [string, KnownCredential][] = [];
+  const equal: [string, KnownCredential][] = [];
+  for (const [hash, known] of credentials) {
+    if (known.end > least) later.push([hash, known]);
+    else if (known.end === least && equal.length < maxCount) equal.push([hash, known]);
+  }
+  return [...later.sort(([, a], [, b]) => b.end - a.end), ...equal].slice(0, maxCount);
 }
 
 /** Undefined for what is not ours, was altered so that it cannot be read, or comes from the future. */
@@ -129,9 +174,25 @@ export async function parseKept(
 
 /** Throws for what is not ours. */
 async function unpack(secret: unknown): Promise<Buffer> {
-  const text = asText(asObject(asObject(secret)['data'])[entry]) ?? '';
-  return await decompress(Buffer.from(text, 'base64'), { maxOutputLength: maxTextBytes });
+  return await decompress(compressedOf(secret), { maxOutputLength: maxTextBytes });
 }
+
+/** As much of it as the first line needs. */
+async function unpackFirstLine(secret: unknown): Promise<Buffer> {
+  const unpacked = createGunzip();
+  unpacked.end(compressedOf(secret));
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of unpacked) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > maxTextBytes || chunk.includes('\n')) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+const compressedOf = (secret: unknown): Buffer =>
+  Buffer.from(asText(asObject(asObject(secret)['data'])[entry]) ?? '', 'base64');
 
 /** By the rules of the stream, which it could have come from: `take` takes the next line. Throws {@link BadStream}. */
 function readFirstLine(cluster: string, bytes: Buffer, now: number, set: LiveSet) {
@@ -199,7 +260,7 @@ export async function storeKept(
 async function isKnownFurther(cluster: string, present: KubeObject, own: LiveSet): Promise<boolean> {
   try {
     const set = new LiveSet();
-    readFirstLine(cluster, await unpack(present), Number.MAX_SAFE_INTEGER, set);
+    readFirstLine(cluster, await unpackFirstLine(present), Number.MAX_SAFE_INTEGER, set);
     return set.uid === own.uid && isBehind(own.positions, set.positions);
   } catch {
     return false;

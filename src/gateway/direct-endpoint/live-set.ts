@@ -7,21 +7,17 @@ import {
   type Positions,
 } from '../../api/live-credentials.ts';
 import { shared } from '../../credentials/shared-values.ts';
-import type { Verdict } from '../index/verdict.ts';
 import { BadStream } from './line-reader.ts';
 import { SharedScopes } from './shared-scopes.ts';
 
 /**
- * A credential, and its verdict once somebody has used it. There are many, and few are used here, so nothing stands in it twice:
- * its hash is the key only, and the owner of its own scope is empty, which makes lists of scopes equal.
+ * A credential as it is kept. There are many, and few are used here, so nothing stands in it twice: its hash is the key only, and the owner
+ * of its own scope is empty, which makes lists of scopes equal.
  */
-export interface KnownCredential extends Omit<LiveCredential, 'hash' | 'tokenID'> {
-  readonly tokenID: string | undefined;
-  verdict: Verdict | undefined;
-}
+export interface KnownCredential extends Omit<LiveCredential, 'hash'> {}
 
 /** The same as the stream named it. */
-export function scopesOf({ name, scopes }: KnownCredential): readonly LiveScope[] {
+export function scopesOf({ name, scopes }: Pick<KnownCredential, 'name' | 'scopes'>): readonly LiveScope[] {
   return scopes.map(({ owner, scope }) => ({ owner: owner === '' ? ownerOf(name) : owner, scope }));
 }
 
@@ -84,7 +80,7 @@ export class LiveSet {
   }
 
   #add(credential: LiveCredential): string {
-    const { hash, uid, name, user, groups, end } = credential;
+    const { hash } = credential;
     const tokenID = this.#withTokenIDs ? credential.tokenID : undefined;
     const scopes = shareScopes(credential);
     // One that is too large is not good. An error would end the stream, and lock everyone out.
@@ -93,10 +89,21 @@ export class LiveSet {
       throw new BadStream('it names too many credentials');
     this.drop(hash);
     if (tokenID !== undefined) this.byTokenID.set(tokenID, hash);
-    const texts = { uid, name, user: shared.text(user), groups: shared.json(groups) };
-    this.credentials.set(hash, { ...texts, scopes, end, tokenID, verdict: undefined });
+    this.credentials.set(hash, toKnown(credential, scopes, tokenID));
     return hash;
   }
+}
+
+/** In one literal each: what V8 puts together of several objects takes twice the memory. */
+function toKnown(
+  { uid, name, user: written, groups: listed, end }: LiveCredential,
+  scopes: readonly LiveScope[],
+  tokenID: string | undefined,
+): KnownCredential {
+  const [user, groups] = [shared.text(written), shared.json(listed)];
+  return tokenID === undefined
+    ? { uid, name, user, groups, scopes, end }
+    : { uid, name, user, groups, scopes, end, tokenID };
 }
 
 /** Smaller lists of scopes are shared as a whole: most tokens have one of a few. */
@@ -108,14 +115,20 @@ const sharedScopes = new SharedScopes();
 /** The copy that others have too. Undefined for what is too large, or nested too deep to be written. */
 function shareScopes({ name, scopes }: LiveCredential): readonly LiveScope[] | undefined {
   try {
-    const size = Buffer.byteLength(JSON.stringify(scopes));
-    if (size > maxScopesBytes) return undefined;
     const own = ownerOf(name);
     const unnamed = scopes.map((each) => (each.owner === own ? { owner: '', scope: each.scope } : each));
-    return size > maxSmallBytes ? sharedScopes.share(unnamed) : shared.json(unnamed);
+    const text = JSON.stringify(unnamed);
+    const ownBytes = Buffer.byteLength(JSON.stringify(own)) - emptyBytes;
+    const owners = unnamed.filter(({ owner }) => owner === '').length;
+    const bytes = Buffer.byteLength(text) + owners * ownBytes;
+    if (bytes > maxScopesBytes) return undefined;
+    return bytes > maxSmallBytes ? sharedScopes.share(unnamed) : shared.fromJSON(text);
   } catch {
     return undefined;
   }
 }
+
+/** Of an empty text in JSON. */
+const emptyBytes = 2;
 
 const keyOf = ({ project, name }: Pick<LiveSpace, 'project' | 'name'>): string => `${project}/${name}`;
