@@ -5,6 +5,7 @@ import { findLayout } from '../../src/operator/credentials/secret-layout.ts';
 import { aKey, baseURL, Person } from '../builders/command-line.ts';
 import { credentialObject, recordOf } from '../builders/credential-object.ts';
 import { clusterRecord, readyStatus } from '../builders/target-record.ts';
+import { directEndpointHosts } from '../fixtures/direct-endpoint-hosts.ts';
 
 const gateway = { issuer: baseURL, projectNamespacePrefix: 'p-' };
 const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
@@ -22,7 +23,7 @@ const profileOf = (host: string, caData?: string): string | undefined => {
   return provider?.cluster.server;
 };
 
-function secretOf(host: string): string | undefined {
+function secretOf(host: string, caData?: string): string | undefined {
   const token = recordOf(
     credentialObject({
       ...{ kind: 'DirectClusterEndpointToken', name: 'argo' },
@@ -33,7 +34,7 @@ function secretOf(host: string): string | undefined {
       status: { clusterUID: 'uid-of-edge' },
     }),
   );
-  const layout = findLayout(token, { gateway, findCluster: () => clusterAt(host) });
+  const layout = findLayout(token, { gateway, findCluster: () => clusterAt(host, caData) });
   return layout !== undefined && layout !== 'pending' && 'cluster' in layout
     ? layout.cluster?.server
     : undefined;
@@ -50,27 +51,7 @@ async function kubeconfigOf(host: string): Promise<string | undefined> {
 }
 
 describe('the address of a direct endpoint', () => {
-  it.each<[string, string | undefined]>([
-    ['edge.example.com', 'https://edge.example.com'],
-    ['EDGE.Example.com', 'https://edge.example.com'],
-    ['edge.example.com:443', 'https://edge.example.com'],
-    ['edge.example.com:8443', 'https://edge.example.com:8443'],
-    ['edge.example.com.', 'https://edge.example.com.'],
-    ['edge.example.com.:443', 'https://edge.example.com.'],
-    ['192.0.2.7:6443', 'https://192.0.2.7:6443'],
-    ['[2001:DB8:0:0:0:0:0:1]:8443', 'https://[2001:db8::1]:8443'],
-    ['[2001:db8::1]', 'https://[2001:db8::1]'],
-    ['[2001:db8::1]:443', 'https://[2001:db8::1]'],
-    ['[::ffff:192.0.2.7]', 'https://[::ffff:c000:207]'],
-    ['edge.example.com:99999', undefined],
-    ['edge.example.com/path', undefined],
-    ['user@edge.example.com', undefined],
-    ['edge.example.com?x', undefined],
-    ['edge.example.com#x', undefined],
-    ['2001:db8::1', undefined],
-    ['[fe80::1%25eth0]', undefined],
-    ['edge example.com', undefined],
-  ])('%s is one for profiles, Secrets and kubeconfigs', async (host, origin) => {
+  it.each(directEndpointHosts)('%s is one for profiles, Secrets and kubeconfigs', async (host, origin) => {
     const server = origin === undefined ? undefined : `${origin}/kubernetes/cluster/edge`;
     expect(endpointOrigin(host)).toBe(origin);
     expect(profileOf(host)).toBe(server);
@@ -97,5 +78,6 @@ describe('the authority of a direct endpoint', () => {
     expect(endpointAuthority(caData)).toBe(found);
     const server = found === undefined ? undefined : 'https://edge.example.com/kubernetes/cluster/edge';
     expect(profileOf('edge.example.com', caData)).toBe(server);
+    expect(secretOf('edge.example.com', caData)).toBe(server);
   });
 });

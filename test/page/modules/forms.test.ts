@@ -7,6 +7,7 @@ import { hashOf, toAccessKey } from '../../../src/page/key-form.js';
 import { findDirectEndpoint, withCommand } from '../../../src/page/kubeconfig.js';
 import { readOnlyScope, wholeScope } from '../../../src/page/make-key.js';
 import { describeEnd, describeScope, describeUse, duration } from '../../../src/page/words.js';
+import { directEndpointHosts } from '../../fixtures/direct-endpoint-hosts.ts';
 
 describe('a key that the browser makes', () => {
   it.each([
@@ -202,6 +203,15 @@ describe('a kubeconfig past the gateway', () => {
     ]),
   ])('is refused for %o', async (target, problem) => {
     await expect(findDirectEndpoint(place as never, target as never)).rejects.toThrow(problem);
+  });
+
+  it.each(directEndpointHosts)('has the address that all others make of %s', async (host, origin) => {
+    const gateway = { ...place.gateway, own: async () => ({ spec: { directEndpoint: { host } } }) };
+    const target = { kind: 'Cluster', project: '', name: 'eu' };
+    const found = findDirectEndpoint({ ...place, gateway } as never, target);
+    if (origin === undefined) return await expect(found).rejects.toThrow('cannot be used');
+    const { clusters } = JSON.parse(withCommand(place, target, await found));
+    expect(clusters[0].cluster.server).toBe(`${origin}/kubernetes/cluster/eu`);
   });
 });
 
