@@ -105,9 +105,10 @@ describe('the layout of a Secret', () => {
     it('leads Argo CD to the direct endpoint of the cluster in its scope, which needs nothing of the gateway', () => {
       const server = 'https://edge.example.com:8443/kubernetes/cluster/edge';
       expect(find({ scope })).toMatchObject({ labels: type, cluster: { name: 'argo', server } });
-      const caData = Buffer.from('pem').toString('base64');
+      const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+      const caData = Buffer.from(pem).toString('base64');
       const withCA = clusterWith({ host: 'edge.example.com:8443', caData });
-      expect(find({ scope }, withCA)).toMatchObject({ cluster: { name: 'argo', server, ca: 'pem' } });
+      expect(find({ scope }, withCA)).toMatchObject({ cluster: { name: 'argo', server, ca: pem } });
       expect(find({ scope: { ...scope, roles: [{ role: 'any' }] } })).toMatchObject({ cluster: { server } });
     });
 
@@ -132,6 +133,41 @@ describe('the layout of a Secret', () => {
       expect(isForEarlierCluster(token, () => gone)).toBe(false);
       expect(isForEarlierCluster(token, () => clusterWith(undefined, { uid: 'u2' }))).toBe(false);
       expect(isForEarlierCluster(token, none)).toBe(false);
+    });
+
+    it.each<[string, boolean, string | undefined, object]>([
+      ['is a minute older than the life of the token', true, '2026-11-21T10:01:00Z', {}],
+      ['is less than that older: clocks differ', false, '2026-11-21T10:00:59Z', {}],
+      ['was made again since', false, '2026-11-21T10:01:00Z', { creationTimestamp: '2026-11-21T10:00:30Z' }],
+      ['is younger', false, '2026-11-21T10:01:00Z', { creationTimestamp: '2026-11-21T12:00:00Z' }],
+      ['is of a time that cannot be read', false, '2026-11-21T10:01:00Z', { creationTimestamp: 'once' }],
+      ['may be older, and the token does not say', false, undefined, {}],
+    ])('takes a Cluster that %s for that of an earlier release: %s', (_, isSame, issuedAt, metadata) => {
+      const status = { credentialHash: 'a'.repeat(64), ...(issuedAt !== undefined && { issuedAt }) };
+      const token = tokenWith({ scope }, status);
+      const cluster = clusterWith({ host: 'edge.example.com' }, { uid: 'u9', ...metadata });
+      const sources = { gateway, findCluster: () => cluster };
+      expect(isForEarlierCluster(token, sources.findCluster)).toBe(!isSame);
+      expect('problem' in Object(findLayout(token, sources))).toBe(!isSame);
+    });
+
+    it('believes what is remembered of a token where the status says nothing, and nothing else', () => {
+      const cluster = clusterWith({ host: 'edge.example.com' }, { uid: 'u2' });
+      const judge = (status: Record<string, string>, remembered: string) =>
+        isForEarlierCluster(
+          tokenWith({ scope }, { credentialHash: 'a'.repeat(64), ...status }),
+          () => cluster,
+          remembered,
+        );
+      expect([judge({}, 'u2'), judge({}, 'u1'), judge({ clusterUID: 'u1' }, 'u2')]).toEqual([
+        ...[false, true, true],
+      ]);
+    });
+
+    it('leads nowhere where the authority of the cluster is no PEM, and says so', () => {
+      const caData = Buffer.from('pem').toString('base64');
+      const found = find({ scope }, clusterWith({ host: 'edge.example.com', caData }));
+      expect(found).toEqual({ problem: expect.stringContaining('no certificate in PEM') });
     });
 
     it.each<[string, object]>([

@@ -1,4 +1,4 @@
-import { endpointOrigin } from '../../api/direct-endpoint.ts';
+import { endpointAuthority, endpointOrigin } from '../../api/direct-endpoint.ts';
 import { defined } from '../../api/json.ts';
 import { argoCDClusterLabels } from '../../credentials/argocd-cluster.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
@@ -35,7 +35,7 @@ export interface LayoutSources {
 export function findLayout(
   record: CredentialRecord,
   { gateway, findCluster }: LayoutSources,
-  clusterUID = record.status.clusterUID,
+  clusterUID?: string,
 ): FoundLayout {
   const { kind, name, secretTemplate } = record;
   const { issuer, ca, isCAPending } = gateway;
@@ -63,18 +63,32 @@ export function endpointCluster(record: CredentialRecord): string | undefined {
 
 /**
  * Whether the Cluster that the Secret of a token describes is another than the one it was issued for. Under its name anyone may have made
- * it: the right to use it is asked about again, before its host gets a credential.
+ * it: the right to use it is asked about again, before its host gets a credential. `remembered`: the UID that the status did not keep.
  */
 export function isForEarlierCluster(
   record: CredentialRecord,
   findCluster: LayoutSources['findCluster'],
+  remembered?: string,
 ): boolean {
   const name = endpointCluster(record);
   const present = name === undefined ? undefined : findCluster(name);
   if (present === undefined || record.status.credentialHash === undefined) return false;
   const isUsable = present.deleted === undefined && present.directEndpoint !== undefined;
-  return isUsable && present.uid !== record.status.clusterUID;
+  return isUsable && present.uid !== (record.status.clusterUID ?? remembered ?? uidByAge(record, present));
 }
+
+/** Times of the API server and of the operator are compared, and clocks differ a little. */
+const maxClockDifferenceMs = 60_000;
+
+/**
+ * A status without the UID is of an earlier release, or its definition is. A Cluster that is older than the life of the token is the one
+ * that was asked about then: under its name no other has been made since.
+ */
+const uidByAge = (
+  { status: { issuedAt } }: CredentialRecord,
+  { created, uid }: ClusterRecord,
+): string | undefined =>
+  issuedAt !== undefined && created + maxClockDifferenceMs <= issuedAt ? uid : undefined;
 
 /** Where the cluster in the scope of a token is reached. */
 function directPlace(
@@ -85,24 +99,28 @@ function directPlace(
   const name = endpointCluster(record);
   if (name === undefined) return notOneCluster;
   const cluster = findCluster(name);
-  const { uid, deleted, directEndpoint: host, directEndpointCA: caData } = cluster ?? { deleted: 0 };
-  if (deleted !== undefined)
+  if (cluster === undefined || cluster.deleted !== undefined)
     return {
       problem: `spec.secretRef.format needs the Cluster "${name}" of spec.scope: make it, or name another.`,
     };
+  const { directEndpoint: host, directEndpointCA: caData } = cluster;
   const origin = host === undefined ? undefined : endpointOrigin(host);
   if (origin === undefined)
     return {
       problem: `spec.secretRef.format needs a direct endpoint of the Cluster "${name}": set its spec.directEndpoint.host.`,
     };
-  if (uid !== clusterUID)
+  const ca = endpointAuthority(caData);
+  if (ca === undefined)
+    return {
+      problem: `spec.directEndpoint.caData of the Cluster "${name}" holds no certificate in PEM: mend it, or leave it out.`,
+    };
+  if (cluster.uid !== (clusterUID ?? record.status.clusterUID ?? uidByAge(record, cluster)))
     return {
       problem: `The Cluster "${name}" was made again: the Secret stays as it is until another token is issued for it.`,
     };
-  const ca = caData === undefined ? undefined : Buffer.from(caData, 'base64').toString();
   return {
     server: `${origin}${apiPrefix}${formatTarget({ kind: 'cluster', cluster: name })}`,
-    ...defined({ ca }),
+    ...(ca !== '' && { ca }),
   };
 }
 

@@ -34,6 +34,8 @@ export class MemoryApi {
   readonly #now: () => number;
   readonly #fates: () => Fate;
   readonly changes: ChangeEvent[] = [];
+  /** Fields of `status` that no definition has, so that the API server drops them. */
+  prunedStatus: readonly string[] = [];
   #version = 10;
   writes = 0;
 
@@ -127,7 +129,9 @@ export class MemoryApi {
   }
 
   #put(plural: string, object: StoredObject): StoredObject {
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    const status = Object.entries(object.status ?? {}).filter(([name]) => !this.prunedStatus.includes(name));
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
+    const stored = { ...object, metadata, ...(object.status && { status: Object.fromEntries(status) }) };
     this.#objects.set(`${plural} ${keyOf(stored.metadata)}`, stored);
     this.changes.push({ plural, type: 'put', object: stored });
     return structuredClone(stored);

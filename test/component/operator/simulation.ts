@@ -11,6 +11,7 @@ import { Controllers } from '../../../src/operator/assembly/controllers.ts';
 import { toSecretMetadata } from '../../../src/operator/credentials/secret-record.ts';
 import { ObjectEvents } from '../../../src/operator/shared/events.ts';
 import { toProjectRecord } from '../../../src/platform/targets/project-record.ts';
+import { toClusterRecord } from '../../../src/platform/targets/target-record.ts';
 import { allOperatorSettings } from '../../../src/settings/operator.ts';
 import { readSettings } from '../../../src/settings/read.ts';
 import { OperatorMetrics } from '../../../src/telemetry/metrics/operator.ts';
@@ -91,7 +92,7 @@ export class Simulation {
     this.#controllers = this.#start();
     this.#late = undefined;
     this.#delivered = this.api.changes.length;
-    for (const plural of ['ownedaccesskeys', 'directclusterendpointtokens', 'secrets', 'namespaces']) {
+    for (const plural of [...Object.keys(kinds), 'secrets', 'namespaces', 'clusters']) {
       if (plural !== unserved) this.#list(plural);
     }
     if (unserved !== undefined) this.#setUnserved(unserved, true);
@@ -194,6 +195,11 @@ export class Simulation {
     this.api.create('namespaces', { metadata } as unknown as StoredObject);
   }
 
+  createCluster(name: string, host: string): void {
+    const spec = { directEndpoint: { host } };
+    this.api.create('clusters', { metadata: { name }, spec } as unknown as StoredObject);
+  }
+
   edit(plural: string, name: string, patch: Record<string, unknown>): void {
     if (this.api.find(plural, name) !== undefined)
       this.api.patch(plural, name, patch, { fieldManager: 'kubectl' });
@@ -280,6 +286,7 @@ export class Simulation {
     const secret = plural === 'secrets' ? toSecretMetadata(object) : undefined;
     if (secret !== undefined) this.#controllers.stores.secrets.upsert(secret);
     if (plural === 'namespaces') this.#controllers.targets.projects.upsert(toProjectRecord(object));
+    if (plural === 'clusters') this.#controllers.targets.clusters.upsert(toClusterRecord(object));
     if (keyOf(object.metadata) !== 'latchkey-system/latchkey-signing-keys') return;
     const { uid, resourceVersion } = object.metadata;
     this.#controllers.system.signingKeys.upsert({ key: keyOf(object.metadata), uid, resourceVersion });
@@ -292,6 +299,7 @@ export class Simulation {
     if (kind !== undefined) stores.ofKind[kind].store.remove(key, uid);
     if (plural === 'secrets') stores.secrets.remove(key, uid);
     if (plural === 'namespaces') targets.projects.remove(key, uid);
+    if (plural === 'clusters') targets.clusters.remove(key, uid);
     system.signingKeys.remove(key, uid);
   }
 }

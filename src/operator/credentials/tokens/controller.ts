@@ -1,6 +1,7 @@
 import { defined } from '../../../api/json.ts';
 import { reasons } from '../../../api/reasons.ts';
 import { credentialHash } from '../../../credentials/keys/credential-hash.ts';
+import type { CredentialRecord } from '../../../credentials/record.ts';
 import { tokenIDBytes, tokenIDHash } from '../../../credentials/token-id.ts';
 import { hasCriticalScopes, signToken, tokenTooLarge } from '../../../credentials/tokens/sign-token.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -33,11 +34,13 @@ export interface TokenControllerOptions extends ReconcilerServices {
 /** Issues, renews and ends tokens as the policy decides. */
 export class TokenController {
   readonly #options: TokenControllerOptions;
+  /** For which Cluster each of these tokens was issued, by its hash: their statuses did not keep it. */
+  readonly #clusterUIDs = new Map<string, string>();
   readonly #reconciler: CredentialReconciler<IssuedInput, IssueCredential>;
 
   constructor(options: TokenControllerOptions) {
     this.#options = options;
-    const { ring, limits, issuer, findCluster } = options;
+    const { ring, limits, issuer } = options;
     this.#reconciler = new CredentialReconciler({
       ...options,
       kind: 'DirectClusterEndpointToken',
@@ -48,7 +51,7 @@ export class TokenController {
         unenforcedAudiences: (ancestors) => audiencesOfToken(record, ancestors, { issuer, enforces: none }),
         issuer,
         limits,
-        ...(isForEarlierCluster(record, findCluster) && { replaceReason: reasons.targetChanged }),
+        ...(this.#isForEarlierCluster(record) && { replaceReason: reasons.targetChanged }),
       }),
       decide: decideIssued,
       issue: (input, step) => this.#issue(input, step),
@@ -84,9 +87,28 @@ export class TokenController {
         ...defined({ clusterUID }),
       },
     };
-    return confirm(this.#options, input, { record, issue, issued });
+    const outcome = await confirm(this.#options, input, { record, issue, issued });
+    if (clusterUID !== undefined && outcome !== undefined && 'record' in outcome)
+      this.#rememberCluster(outcome.record, clusterUID);
+    return outcome;
+  }
+
+  #isForEarlierCluster(record: CredentialRecord): boolean {
+    const remembered = this.#clusterUIDs.get(record.status.credentialHash ?? '');
+    return isForEarlierCluster(record, this.#options.findCluster, remembered);
+  }
+
+  /** A definition that is older than this operator drops the field: without this, the token would be issued again for ever. */
+  #rememberCluster({ status: { credentialHash: hash, clusterUID } }: CredentialRecord, uid: string): void {
+    if (hash === undefined || clusterUID === uid) return;
+    const [oldest] = this.#clusterUIDs.keys();
+    if (this.#clusterUIDs.size >= maxRemembered && oldest !== undefined) this.#clusterUIDs.delete(oldest);
+    this.#clusterUIDs.set(hash, uid);
   }
 }
+
+/** A token that is forgotten is issued again, once. */
+const maxRemembered = 10_000;
 
 const none = () => false;
 
