@@ -101,10 +101,6 @@ export const errorCatalogue = {
     message: 'the ClusterProfile {name} in {namespace} is not that of Latchkey, and is left as it is',
     fix: 'Delete or rename that object, or set LATCHKEY_CLUSTER_PROFILES_NAMESPACE to a namespace of its own.',
   },
-  ERR_CLUSTER_PROFILE_UNMARKED: {
-    message: 'the ClusterProfile {name} in {namespace} names Latchkey, and has neither marks nor a target',
-    fix: 'Its target is gone, and somebody removed its labels or annotations while no operator ran. Delete it, unless somebody else made it.',
-  },
   ERR_ADMISSION_MISSING: {
     message:
       'nothing new is confirmed while {missing} admission policies or bindings are missing, older or edited',

@@ -197,15 +197,29 @@ describe('a stored profile', () => {
     expect(toProfileRecord(stored(edge(), over)).fingerprint).not.toBe(plan(edge())?.fingerprint);
   });
 
-  it.each<[string, object]>([
-    ['a copy under another name', { name: 'copy' }],
-    ['one without the mark', { annotations: {} }],
-    ['one without the label', { labels: {} }],
-  ])('%s has lost its marks', (_, over) => {
-    const object = stored(edge());
-    expect(toProfileRecord(object).owner).toBe('latchkey');
+  const display = (displayName?: string) => ({ displayName, clusterManager: { name: 'latchkey' } });
+
+  it.each<[string, object, object]>([
+    ['without the annotation', { annotations: {} }, display('cluster/edge')],
+    ['without the label', { labels: {} }, display('cluster/edge')],
+    ['without labels and annotations', { labels: {}, annotations: {} }, display('cluster/edge')],
+    ['with another display name', {}, display('mine')],
+  ])('%s is still of Latchkey', (_, over, spec) => {
+    const object = stored(edge(), { spec });
     Object.assign(object.metadata, over);
-    expect(toProfileRecord(object).owner).toBe('unmarked');
+    expect(toProfileRecord(object).owner).toBe('latchkey');
+    expect(toProfileRecord(object).fingerprint).not.toBe(plan(edge())?.fingerprint);
+  });
+
+  it.each<[string, object, object]>([
+    ['a copy under another name', { name: 'copy' }, display('cluster/edge')],
+    ['a copy under the name of another target', { name: 'cluster.west' }, display('cluster/edge')],
+    ['one that names no target', { annotations: {} }, display()],
+    ['one that names another target', { annotations: {} }, display('cluster/west')],
+  ])('%s is not surely of Latchkey', (_, over, spec) => {
+    const object = stored(edge(), { spec });
+    Object.assign(object.metadata, over);
+    expect(toProfileRecord(object).owner).toBe('unnamed');
   });
 
   it.each<[string, object]>([
@@ -220,8 +234,9 @@ describe('a stored profile', () => {
     const object = stored(edge());
     expect(toProfileRecord(object).hasRole).toBe(false);
     const role = { apiVersion: 'x', kind: 'Role', name: 'latchkey-cluster-profiles', uid: 'r' };
-    Object.assign(object.metadata, { ownerReferences: [role] });
-    expect(toProfileRecord(object).hasRole).toBe(true);
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'fleet', uid: 'c' };
+    Object.assign(object.metadata, { ownerReferences: [role, other] });
+    expect(toProfileRecord(object)).toMatchObject({ hasRole: true, otherOwners: [other] });
   });
 
   it('of endless depth is read', () => {

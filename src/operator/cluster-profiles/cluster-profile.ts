@@ -49,12 +49,14 @@ interface HealthCondition extends Pick<Condition, 'reason' | 'message' | 'lastTr
 export interface ProfileRecord extends StoredRecord {
   readonly name: string;
   /**
-   * By its own words; anyone who writes here may say them. `unmarked`: it names Latchkey as its manager, which never changes, and has
-   * lost the marks by which it would be deleted.
+   * By its own words; anyone who writes here may say them. `latchkey`: it names Latchkey as its manager, which never changes, and a target
+   * that gives it the name which it has. `unnamed`: a copy under another name, or it names no target any more.
    */
-  readonly owner: 'latchkey' | 'unmarked' | 'other';
+  readonly owner: 'latchkey' | 'unnamed' | 'other';
   /** It goes with the Role that lets the operator write it. */
   readonly hasRole: boolean;
+  /** The owners besides. Absent: none. */
+  readonly otherOwners?: readonly object[];
   readonly sourceUID: string;
   readonly fingerprint: string;
   readonly health?: { readonly status: string; readonly since: string };
@@ -187,34 +189,34 @@ export function toProfileRecord(object: KubeObject): ProfileRecord {
     .map(asObject)
     .find(({ type }) => type === healthy);
   const since = asText(health?.['lastTransitionTime']);
+  const owners = metadata.ownerReferences ?? [];
+  const others = owners.filter((owner) => !isOwnRole(owner));
   return defined({
     ...{ key: keyOf(metadata), name: metadata.name, uid: metadata.uid },
     resourceVersion: metadata.resourceVersion,
     owner: ownerOf(metadata, spec),
-    hasRole: (metadata.ownerReferences ?? []).some(
-      ({ kind, name }) => kind === 'Role' && name === systemObjects.clusterProfilesRole,
-    ),
+    hasRole: owners.some(isOwnRole),
+    otherOwners: others.length === 0 ? undefined : others,
     sourceUID: metadata.labels?.[labels.ownerUID] ?? '',
     fingerprint: fingerprintOf({ ...marks, spec, providers, conditions }),
     health: since === undefined ? undefined : { status: String(health?.['status']), since },
   });
 }
 
-function ownerOf(metadata: KubeObject['metadata'], spec: unknown): ProfileRecord['owner'] {
-  if (!isManaged(spec)) return 'other';
-  return isMarked(metadata) ? 'latchkey' : 'unmarked';
-}
+const isOwnRole = ({ kind, name }: { readonly kind: string; readonly name: string }): boolean =>
+  kind === 'Role' && name === systemObjects.clusterProfilesRole;
 
-const isManaged = (spec: unknown): boolean => asObject(asObject(spec)['clusterManager'])['name'] === manager;
-
-/** A copy under another name is of somebody else. */
-function isMarked({ name, labels: present, annotations: notes }: KubeObject['metadata']): boolean {
-  const target = notes?.[annotations.target];
-  return (
-    present?.[labels.purpose] === purposes.clusterProfile &&
-    target !== undefined &&
-    profileNameOf(target) === name
-  );
+/** Labels and annotations are what people remove first, so the name in the spec says as much. */
+function ownerOf(
+  { name, annotations: notes }: KubeObject['metadata'],
+  spec: unknown,
+): ProfileRecord['owner'] {
+  const { clusterManager, displayName } = asObject(spec);
+  if (asObject(clusterManager)['name'] !== manager) return 'other';
+  const targets = [notes?.[annotations.target], asText(displayName)];
+  return targets.some((target) => target !== undefined && profileNameOf(target) === name)
+    ? 'latchkey'
+    : 'unnamed';
 }
 
 const pick = (entries: Readonly<Record<string, string>> = {}, names: readonly string[]) =>

@@ -78,19 +78,22 @@ export class ClusterProfileController {
     const desired = record && planProfile({ record, gateway, present, now: now() });
     if (desired === undefined) return this.#remove(present);
     if (present === undefined) return this.#create(desired);
-    if (present.owner === 'other' && !this.#isKnown(present))
-      return this.#leave(present, new LatchkeyError('ERR_CLUSTER_PROFILE_TAKEN', { name, namespace }));
+    if (present.owner === 'other' && !this.#isKnown(present)) {
+      const err = new LatchkeyError('ERR_CLUSTER_PROFILE_TAKEN', { name, namespace });
+      this.#leave(present, { err });
+      // The target has no profile: the queue tries again, and counts it.
+      throw err;
+    }
     const isOfAnother = present.sourceUID !== '' && present.sourceUID !== record?.uid;
     if (isOfAnother && present.owner === 'latchkey') return this.#remove(present);
     await this.#repair(present, desired);
   }
 
-  /** The queue tries again, which counts as an error, and says so at the level of debugging only. */
-  #leave({ name, uid }: ProfileRecord, err: LatchkeyError): never {
+  /** The log says once of each that it is left. */
+  #leave({ name, uid }: ProfileRecord, why: object): void {
     if (this.#left.get(name) !== uid)
-      this.#options.log.warn({ name, err }, 'a ClusterProfile is left as it is');
+      this.#options.log.warn({ name, ...why }, 'a ClusterProfile is left as it is');
     this.#left.set(name, uid);
-    throw err;
   }
 
   readonly #isKnown = ({ name, uid }: ProfileRecord): boolean => this.#known.get(name) === uid;
@@ -112,15 +115,17 @@ export class ClusterProfileController {
     return source.kind === 'Cluster' ? targets.cluster(source.key) : targets.instance(source.key);
   }
 
-  /** Of a target that is gone, or was made again. Without its marks only one that this process knows is surely ours. */
+  /** Of a target that is gone, or was made again. A copy under another name is no one's error, and stays. */
   async #remove(present: ProfileRecord | undefined): Promise<undefined> {
     const { targets, client, namespace } = this.#options;
     // Where a kind is not served, that a target is missing says nothing.
     if (targets.clusters.isUnserved || targets.instances.isUnserved) return;
-    if (present === undefined || (present.owner === 'other' && !this.#isKnown(present))) return;
+    if (present === undefined) return;
     const { uid, name, owner } = present;
-    if (owner !== 'latchkey' && !this.#isKnown(present))
-      return this.#leave(present, new LatchkeyError('ERR_CLUSTER_PROFILE_UNMARKED', { name, namespace }));
+    if (owner !== 'latchkey' && !this.#isKnown(present)) {
+      if (owner === 'unnamed') this.#leave(present, { reason: 'it names no target that has this profile' });
+      return;
+    }
     await client
       .delete(clusterProfiles, { namespace, name }, { preconditions: { uid } })
       .catch(ignoreNotFound);
@@ -146,8 +151,10 @@ export class ClusterProfileController {
   async #repair(present: ProfileRecord, desired: DesiredProfile): Promise<undefined> {
     const isSame = present.fingerprint === desired.fingerprint;
     if (isSame && present.hasRole) return;
-    const ownerReferences = present.hasRole ? undefined : await this.#owner();
-    if (isSame && ownerReferences === undefined) return;
+    const role = present.hasRole ? undefined : await this.#owner();
+    if (isSame && role === undefined) return;
+    // A merge patch replaces the whole list.
+    const ownerReferences = role && [...(present.otherOwners ?? []), ...role];
     await this.#write(present, desired, ownerReferences);
   }
 

@@ -69,13 +69,22 @@ const profileOf = async (name: string, is = (one: Stored) => providersOf(one).le
     },
     { timeoutMs: 90_000 },
   );
-const make = async (name: string, over: object = {}, manager = 'another') =>
+interface Said {
+  /** Of the manager. */
+  readonly name: string;
+  readonly displayName?: string;
+}
+const make = async (
+  name: string,
+  over: object = {},
+  { name: manager, ...spec }: Said = { name: 'another' },
+) =>
   await admin.client.create<Stored>(
     clusterProfiles,
     {
       ...{ apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' },
       metadata: { name, namespace, ...over },
-      spec: { clusterManager: { name: manager } },
+      spec: { ...spec, clusterManager: { name: manager } },
     },
     { namespace },
   );
@@ -236,15 +245,21 @@ describe('a ClusterProfile of a target', () => {
   it('takes no object of another manager, and deletes no copy that somebody made', async () => {
     const { metadata } = await profileOf('cluster.edge');
     await make('cluster.taken');
-    await make('copy', { labels: metadata.labels, annotations: metadata.annotations }, 'latchkey');
+    await make('copy', { labels: metadata.labels, annotations: metadata.annotations }, { name: 'latchkey' });
     await makeCluster(world, await inside.adminKubeConfig(), {}, 'taken');
     await until('the log says so', async () =>
       (await world.operator.log()).includes('ERR_CLUSTER_PROFILE_TAKEN'),
     );
     expect((await get('cluster.taken'))?.spec).toEqual({ clusterManager: { name: 'another' } });
     expect(await get('copy')).toBeDefined();
+    const saidOfCopy = async () =>
+      (await world.operator.log())
+        .split('\n')
+        .filter((line) => line.includes('"copy"') && line.includes('is left as it is'));
+    await until('the log names the copy', async () => (await saidOfCopy()).length > 0);
     await admin.client.delete(clusterProfiles, { namespace, name: 'cluster.taken' });
     await profileOf('cluster.taken');
+    expect(await saidOfCopy()).toHaveLength(1);
   });
 
   it('gets its marks back, as the same object, and goes with its target though somebody strips them again', async () => {
@@ -255,25 +270,32 @@ describe('a ClusterProfile of a target', () => {
     expect(after.uid).toBe(metadata.uid);
     expect(after.ownerReferences).toEqual(metadata.ownerReferences);
     expect(after.labels).toEqual(metadata.labels);
+    const uid = (await admin.client.get<Stored>(namespaces, { name: namespace })).metadata.uid;
+    const other = { apiVersion: 'v1', kind: 'Namespace', name: namespace, uid };
+    await admin.client.mergePatch(
+      clusterProfiles,
+      { namespace, name: 'cluster.bare' },
+      { metadata: { ownerReferences: [other] } },
+    );
+    const isOwnedByBoth = (one: Stored) => (one.metadata.ownerReferences ?? []).length === 2;
+    const both = await profileOf('cluster.bare', isOwnedByBoth);
+    expect(both.metadata.ownerReferences).toEqual([other, ...(metadata.ownerReferences ?? [])]);
     await Promise.all([strip('cluster.bare'), admin.delete(bare)]);
     await until('it is gone', async () => (await get('cluster.bare')) === undefined);
   });
 
-  it('whose marks were stripped while no operator ran gets them back, and one without a target is reported and left', async () => {
-    const { cluster: bare } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'kept');
+  it('whose marks were stripped while no operator ran gets them back, and goes where its target went meanwhile', async () => {
+    const { cluster: kept } = await makeCluster(world, await inside.adminKubeConfig(), {}, 'kept');
     const { metadata } = await profileOf('cluster.kept');
     await world.operator.end();
-    await make('cluster.gone', {}, 'latchkey');
+    await make('cluster.gone', {}, { name: 'latchkey', displayName: 'cluster/gone' });
+    await make('cluster.nameless', {}, { name: 'latchkey' });
     await strip('cluster.kept');
     await world.startOperator({ env: operatorSettings });
     expect((await profileOf('cluster.kept', isWhole)).metadata.uid).toBe(metadata.uid);
-    await until('the log says so', async () =>
-      /ERR_CLUSTER_PROFILE_UNMARKED.*cluster\.gone|cluster\.gone.*ERR_CLUSTER_PROFILE_UNMARKED/.test(
-        await world.operator.log(),
-      ),
-    );
-    expect(await get('cluster.gone')).toBeDefined();
-    await admin.delete(bare);
+    await until('it is gone', async () => (await get('cluster.gone')) === undefined);
+    expect(await get('cluster.nameless')).toBeDefined();
+    await admin.delete(kept);
     await until('it is gone', async () => (await get('cluster.kept')) === undefined);
   });
 
