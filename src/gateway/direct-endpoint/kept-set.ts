@@ -130,7 +130,7 @@ async function* renderLines(
   if (count > 0) yield { text, count };
 }
 
-/** Those that end last, the last one first. To sort all of them would take a copy of the whole set. */
+/** The credentials that end last, the last one first. To sort all of them would take a copy of the whole set. */
 function findLastEnding(
   credentials: LiveSet['credentials'],
   maxCount: number,
