@@ -65,6 +65,10 @@ describe('config/default', async () => {
         return (await plane.kubectl(args)).stdout;
       };
       const before = await versions();
+      expect(await plane.kubectl(['diff', '-k', `${configFolder}/default`])).toMatchObject({
+        exitCode: 0,
+        stdout: '',
+      });
       await applyKustomization(plane, 'default');
       expect(await versions()).toBe(before);
       expect(before.trim().split('\n')).toHaveLength(objects.length);
