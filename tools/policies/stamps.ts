@@ -23,6 +23,24 @@ export const stampNames = [
   'exchanged-subject',
 ].map((name) => `management.platform.sh/${name}`);
 
+/** The annotation of that name, as an optional text. */
+export const stampOf = (name: string): string =>
+  `object.metadata.?annotations[?'management.platform.sh/${name}']`;
+
+/** Whether a new object says something else of its requester than the request, or has the stamps of an update. */
+export const recordIsOther = cel`
+  ${stampOf('requester')} != optional.of(request.userInfo.username)
+    || ${stampOf('requester-groups')} != optional.of(${requesterGroupsText})
+    || ${stampOf('changed-by')}.hasValue() || ${stampOf('changed-by-groups')}.hasValue()
+    || ${stampOf('changed-beyond-limits')}.hasValue()
+`;
+
+/** Whether an update changes a stamp. Most leave all annotations as they are, which costs the least to see. */
+export const stampsDiffer = cel`
+  object.metadata.?annotations != oldObject.metadata.?annotations
+    && ${list(stampNames)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n])
+`;
+
 /**
  * Whether an update by anyone but the operator may change what is stamped: more than texts. Costs little, and is true for
  * everything that `stampVariables` find a change in.

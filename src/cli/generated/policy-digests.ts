@@ -4,9 +4,9 @@ export const policyVersion = 9;
 
 /** Of the spec of every policy and binding of `config/admission`. */
 export const policyDigests: Readonly<Record<string, string>> = {
-  'MutatingAdmissionPolicy/latchkey-requester': 'c4d2d65d8d31f766',
+  'MutatingAdmissionPolicy/latchkey-requester': '9d920e01d71f8928',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
-  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '8fc72323af9a2bb3',
+  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '15b68196b2ad7210',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
   'MutatingAdmissionPolicy/latchkey-kept-fields': 'd141e62a8f2b1809',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
@@ -18,7 +18,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-dry-run-delete': 'b1c23901920d38d7',
   'ValidatingAdmissionPolicy/latchkey-lock': 'c35fedbd75fd5740',
   'ValidatingAdmissionPolicyBinding/latchkey-lock': 'b27959051922c7cb',
-  'ValidatingAdmissionPolicy/latchkey-delegation': '409103d69b18e011',
+  'ValidatingAdmissionPolicy/latchkey-delegation': '811670481397a54f',
   'ValidatingAdmissionPolicyBinding/latchkey-delegation': '117f1977273ef8df',
   'ValidatingAdmissionPolicy/latchkey-secret-reference': '2fa962f4c6be0808',
   'ValidatingAdmissionPolicyBinding/latchkey-secret-reference': '063a16bd74bc6ea5',
@@ -26,7 +26,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-key-delivery': 'decfc46b135599e9',
   'ValidatingAdmissionPolicy/latchkey-target-secrets': 'a6af0300689506c0',
   'ValidatingAdmissionPolicyBinding/latchkey-target-secrets': 'cec1c06830817554',
-  'ValidatingAdmissionPolicy/latchkey-owner-references': 'd2b2abe497183eb2',
+  'ValidatingAdmissionPolicy/latchkey-owner-references': 'aac1722f2b04ef15',
   'ValidatingAdmissionPolicyBinding/latchkey-owner-references': 'd2e9c997c097bda4',
   'ValidatingAdmissionPolicy/latchkey-object-size': 'a6e656a67959c742',
   'ValidatingAdmissionPolicyBinding/latchkey-object-size': 'd58eb7d6d33ae5c4',

@@ -40,8 +40,8 @@ export const delegation = validating({
     // Most keys are for their requester alone: all else of this policy is left out then.
     'for-others': inSpec(cel`
       !(object.spec.?user.orValue('') in ['', request.userInfo.username])
-        || object.spec.?team.orValue('') != '' || object.spec.?subject.orValue('') != ''
-        || object.spec.?groups.orValue([]) != []
+        || (has(object.spec.team) && object.spec.team != '') || (has(object.spec.subject) && object.spec.subject != '')
+        || (has(object.spec.groups) && object.spec.groups != [])
     `),
     'not-exempt': notExempt,
   },

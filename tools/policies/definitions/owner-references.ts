@@ -123,6 +123,7 @@ export const ownerReferences = validating({
   operations: ['CREATE', 'UPDATE'],
   resources: kinds,
   matchConditions: {
+    'any-reference': cel`has(object.metadata.ownerReferences)`,
     // Any number of references that stay as they are never stands in the way of releasing an object.
     'references-changed': cel`
       object.metadata.?ownerReferences.orValue([])

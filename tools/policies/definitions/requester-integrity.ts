@@ -1,6 +1,13 @@
-import { ephemeralLabel, isOperator, kinds, requesterGroupsText } from '../fragments.ts';
+import { ephemeralLabel, isOperator, kinds } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
-import { mayStampAgain, stampVariables, wantedStamp } from '../stamps.ts';
+import {
+  mayStampAgain,
+  recordIsOther,
+  stampOf,
+  stampsDiffer,
+  stampVariables,
+  wantedStamp,
+} from '../stamps.ts';
 import { cel, line, text } from '../text.ts';
 
 export const requesterIntegrity = validating({
@@ -16,25 +23,11 @@ export const requesterIntegrity = validating({
   // False for nearly every object, and then the rest is left out. Where it is true, the validations say what is wrong.
   matchConditions: {
     'not-as-it-was-set': cel`
-      object.metadata.?annotations[?'management.platform.sh/requester'] != (request.operation == 'CREATE'
-          ? optional.of(request.userInfo.username)
-          : oldObject.metadata.?annotations[?'management.platform.sh/requester'])
-        || object.metadata.?annotations[?'management.platform.sh/requester-groups'] != (request.operation == 'CREATE'
-          ? optional.of(${requesterGroupsText})
-          : oldObject.metadata.?annotations[?'management.platform.sh/requester-groups'])
-        || object.metadata.?annotations[?'management.platform.sh/created-with'] != (request.operation == 'CREATE'
-          ? optional.none()
-          : oldObject.metadata.?annotations[?'management.platform.sh/created-with'])
-        || object.metadata.?annotations[?'management.platform.sh/changed-by'] != (request.operation == 'CREATE'
-          ? optional.none()
-          : oldObject.metadata.?annotations[?'management.platform.sh/changed-by'])
-        || object.metadata.?annotations[?'management.platform.sh/changed-by-groups'] != (request.operation == 'CREATE'
-          ? optional.none()
-          : oldObject.metadata.?annotations[?'management.platform.sh/changed-by-groups'])
-        || object.metadata.?annotations[?'management.platform.sh/changed-beyond-limits'] != (request.operation == 'CREATE'
-          ? optional.none()
-          : oldObject.metadata.?annotations[?'management.platform.sh/changed-beyond-limits'])
-        || (${mayStampAgain})
+      (request.operation == 'CREATE'
+          ? ${stampOf('created-with')}.hasValue()
+            || ${recordIsOther}
+          : ${stampsDiffer}
+            || (${mayStampAgain}))
         || request.userInfo.?extra[?'management.platform.sh/access-key'].hasValue()
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
         || (request.resource.resource == 'ownedaccesskeys'

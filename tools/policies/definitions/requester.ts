@@ -1,11 +1,4 @@
-import {
-  ephemeralLabel,
-  finalizer,
-  finalizerMissing,
-  kinds,
-  list,
-  requesterGroupsText,
-} from '../fragments.ts';
+import { ephemeralLabel, finalizer, finalizerMissing, kinds, list } from '../fragments.ts';
 import { isOriginSent } from '../origin.ts';
 import { mutating } from '../policy.ts';
 import {
@@ -15,11 +8,17 @@ import {
   redaction,
   redactionVariables,
 } from '../redaction.ts';
-import { createdWith, mayStampAgain, stampNames, stampVariables, wantedStamp } from '../stamps.ts';
+import {
+  createdWith,
+  mayStampAgain,
+  recordIsOther,
+  stampNames,
+  stampOf,
+  stampsDiffer,
+  stampVariables,
+  wantedStamp,
+} from '../stamps.ts';
 import { cel, text } from '../text.ts';
-
-const annotation = (name: string): string =>
-  `object.metadata.?annotations[?'management.platform.sh/${name}']`;
 
 /** A requester with a reserved name (Argo CD, Flux, any service account) cannot be spoken for. */
 const nameable = cel`
@@ -44,8 +43,23 @@ const newOrigin = cel`
       ? 'restored' : 'created')
 `;
 const originIsOther = cel`
-  (request.resource.resource == 'ownedaccesskeys' && ${annotation('origin')} != optional.of(${newOrigin}))
+  (request.resource.resource == 'ownedaccesskeys' && ${stampOf('origin')} != optional.of(${newOrigin}))
 `;
+
+/** What a creation stamps. One patch sets it where there are no annotations: each patch costs. */
+const record = cel`
+  {
+    'management.platform.sh/requester': request.userInfo.username,
+    'management.platform.sh/requester-groups': variables.groups,
+    ?'management.platform.sh/created-with': optional.ofNonZeroValue(${createdWith}),
+    ?'management.platform.sh/origin': request.resource.resource == 'ownedaccesskeys' ? optional.of(${newOrigin}) : optional.none()
+  }
+`;
+
+/** Stamps that a creation has from the credential it came with, or not at all. */
+const ofUpdates = ['created-with', 'changed-by', 'changed-by-groups', 'changed-beyond-limits'].map(
+  (name) => `management.platform.sh/${name}`,
+);
 
 export const requester = mutating({
   name: 'latchkey-requester',
@@ -98,15 +112,11 @@ export const requester = mutating({
   matchConditions: {
     'something-to-set': cel`
       (request.operation == 'CREATE'
-          ? ${annotation('requester')} != optional.of(request.userInfo.username)
-            || ${annotation('created-with')}.hasValue() != (${createdWith} != '')
-            || ${annotation('created-with')}.orValue('') != ${createdWith}
-            || ${annotation('requester-groups')} != optional.of(${requesterGroupsText})
-            || ${annotation('changed-by')}.hasValue() || ${annotation('changed-by-groups')}.hasValue()
-            || ${annotation('changed-beyond-limits')}.hasValue()
+          ? ${recordIsOther}
+            || ${stampOf('created-with')} != optional.ofNonZeroValue(${createdWith})
             || ${originIsOther}
-          : ${list(stampNames)}.exists(n, object.metadata.?annotations[?n] != oldObject.metadata.?annotations[?n]))
-        || (${mayStampAgain})
+          : ${stampsDiffer}
+            || (${mayStampAgain}))
         || ${finalizerMissing}
         || (${identityMissing})
         || object.metadata.?labels[?'management.platform.sh/ephemeral'] != (${ephemeralLabel})
@@ -119,6 +129,7 @@ export const requester = mutating({
   variables: {
     ...stampVariables,
     ...redactionVariables,
+    record,
     label: ephemeralLabel,
     lastAppliedChanged,
     kappChanged,
@@ -126,28 +137,14 @@ export const requester = mutating({
   mutations: [
     cel`
       (request.operation == 'CREATE'
-        ? (has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}])
-          + [
-              JSONPatch{
-                op: 'add', path: '/metadata/annotations/management.platform.sh~1requester', value: request.userInfo.username
-              },
-              JSONPatch{
-                op: 'add', path: '/metadata/annotations/management.platform.sh~1requester-groups', value: ${requesterGroupsText}
-              }
-            ]
-          + (${createdWith} != ''
-            ? [JSONPatch{
-                op: 'add', path: '/metadata/annotations/management.platform.sh~1created-with', value: ${createdWith}
-              }]
-            : ${annotation('created-with')}.hasValue()
-            ? [JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1created-with'}]
-            : [])
-          + ['changed-by', 'changed-by-groups', 'changed-beyond-limits']
-            .filter(n, object.metadata.?annotations[?'management.platform.sh/' + n].hasValue())
-            .map(n, JSONPatch{op: 'remove', path: '/metadata/annotations/management.platform.sh~1' + n})
-          + (${originIsOther}
-            ? [JSONPatch{op: 'add', path: '/metadata/annotations/management.platform.sh~1origin', value: ${newOrigin}}]
-            : [])
+        ? (!has(object.metadata.annotations)
+            ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: variables.record}]
+            : variables.record.map(n, JSONPatch{
+                op: 'add', path: '/metadata/annotations/' + jsonpatch.escapeKey(n), value: variables.record[n]
+              })
+              + ${list(ofUpdates)}
+                .filter(n, n in object.metadata.annotations && !(n in variables.record))
+                .map(n, JSONPatch{op: 'remove', path: '/metadata/annotations/' + jsonpatch.escapeKey(n)}))
         : (!has(object.metadata.annotations) && ${list(stampNames)}.exists(n, ${wantedStamp('n')}.hasValue())
             ? [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]
             : [])
@@ -175,12 +172,14 @@ export const requester = mutating({
         ? [JSONPatch{op: 'remove', path: '/metadata/labels/management.platform.sh~1ephemeral'}]
         : (has(object.metadata.labels) ? [] : [JSONPatch{op: 'add', path: '/metadata/labels', value: {}}])
           + [JSONPatch{op: 'add', path: '/metadata/labels/management.platform.sh~1ephemeral', value: variables.label.value()}])
-      + (!variables.lastAppliedChanged
+      + (!has(object.metadata.annotations)
         ? []
-        : ${redaction})
-      + (!variables.kappChanged
-        ? []
-        : ${kappRedaction})
+        : (!variables.lastAppliedChanged
+          ? []
+          : ${redaction})
+          + (!variables.kappChanged
+            ? []
+            : ${kappRedaction}))
     `,
   ],
 });
