@@ -75,14 +75,11 @@ export const stampVariables = {
       && object.metadata.?annotations[?'management.platform.sh/rotate']
         != variables.stored[?'management.platform.sh/rotate']
   `,
-  // Others may take the annotation away when they disable a key, which rotates nothing.
-  rotatedByStranger: cel`
-    variables.rotated && object.metadata.?annotations[?'management.platform.sh/rotate'].hasValue()
-      && !(${isCreator}) && !(${isOwner})
-  `,
+  // Others may take the annotation for a rotation away when they disable a key, which rotates nothing.
   changed: cel`
     request.operation == 'UPDATE' && ${notOperator}
-      && (variables.rotatedByStranger
+      && ((variables.rotated && object.metadata.?annotations[?'management.platform.sh/rotate'].hasValue()
+          && !(${isCreator}) && !(${isOwner}))
         || variables.spec.exists(k, !(k in ${kept}) && variables.spec[?k] != variables.oldSpec[?k])
         || variables.oldSpec.exists(k, !(k in ${kept}) && !(k in variables.spec))
         || (variables.spec[?'disabled'] != variables.oldSpec[?'disabled']

@@ -4,9 +4,9 @@ export const policyVersion = 9;
 
 /** Of the spec of every policy and binding of `config/admission`. */
 export const policyDigests: Readonly<Record<string, string>> = {
-  'MutatingAdmissionPolicy/latchkey-requester': '9d920e01d71f8928',
+  'MutatingAdmissionPolicy/latchkey-requester': '8eaa13c4293efa43',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
-  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '15b68196b2ad7210',
+  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '1c47a47bb00df45e',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
   'MutatingAdmissionPolicy/latchkey-kept-fields': 'd141e62a8f2b1809',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
@@ -26,9 +26,9 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-key-delivery': 'decfc46b135599e9',
   'ValidatingAdmissionPolicy/latchkey-target-secrets': 'a6af0300689506c0',
   'ValidatingAdmissionPolicyBinding/latchkey-target-secrets': 'cec1c06830817554',
-  'ValidatingAdmissionPolicy/latchkey-owner-references': 'aac1722f2b04ef15',
+  'ValidatingAdmissionPolicy/latchkey-owner-references': 'd985d3809731b63e',
   'ValidatingAdmissionPolicyBinding/latchkey-owner-references': 'd2e9c997c097bda4',
-  'ValidatingAdmissionPolicy/latchkey-object-size': 'a6e656a67959c742',
+  'ValidatingAdmissionPolicy/latchkey-object-size': '8f3f2eb3aeb178bd',
   'ValidatingAdmissionPolicyBinding/latchkey-object-size': 'd58eb7d6d33ae5c4',
   'MutatingAdmissionPolicy/latchkey-ownership': 'baa19aabd91a1651',
   'MutatingAdmissionPolicyBinding/latchkey-ownership': '86433831a5e557d6',

@@ -73,6 +73,34 @@ describe('an object that is larger than it may be', async () => {
     });
   });
 
+  const managedBy = (manager: unknown, depth: number): TestObject => {
+    const fieldsV1 = Array.from({ length: depth }).reduce<object>((inner) => ({ 'f:a': inner }), {});
+    const entry = {
+      manager,
+      operation: 'Apply',
+      apiVersion: 'management.platform.sh/v1',
+      fieldsType: 'FieldsV1',
+    };
+    return withMetadata(unreadObjectOf(ownedAccessKeys, { user: 'mallory' }), {
+      managedFields: [{ ...entry, time: '2026-11-21T10:00:00Z', fieldsV1 }],
+    });
+  };
+
+  it('has managedFields of nine names below each other, and of no more', async () => {
+    const post = async (depth: number) =>
+      await people.mallory.send('POST', pathOf(ownedAccessKeys), { body: managedBy('deep', depth) });
+    expect((await post(9)).status).toBe(201);
+    expect(await post(10)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('metadata.managedFields: larger than 120000 bytes of JSON') },
+    });
+  });
+
+  it('has a text as the name of a manager, or the API server does not take it', async () => {
+    const body = managedBy(nested(20), 1);
+    expect((await people.mallory.send('POST', pathOf(ownedAccessKeys), { body })).status).toBe(400);
+  });
+
   it('can be disabled whatever its spec holds, and not be changed otherwise', async () => {
     const path = await makeKey(people.mallory, 'mallory');
     const contentType = contentTypes.mergePatch;

@@ -1,4 +1,4 @@
-import { kinds, notExempt, oldSpec, spec } from '../fragments.ts';
+import { inSpec, kinds, notExempt, oldSpec, spec } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
 
@@ -17,7 +17,8 @@ function outOfBounds(value: string, depth = 1): string {
   if (depth > maxDepth) return container;
   const item = `v${depth}`;
   const below = outOfBounds(item, depth + 1);
-  return `${container} && (size(${value}) > ${maxParts} || ${value}.exists(k, ${item},\n  ${below}))`;
+  // What is empty comes first: most parts of managedFields are.
+  return `${value} != {} && ${container} && (size(${value}) > ${maxParts} || ${value}.exists(k, ${item},\n  ${below}))`;
 }
 
 /** With names, quotes and commas, as JSON has them. */
@@ -56,27 +57,22 @@ const identityOf = (object: string): string => cel`
   dyn(type(${specOf(object)}) == map ? ${specOf(object)}[?'identity'].orValue({}) : {})
 `;
 
-/**
- * True for all requests that disable what has an identity. To look at claims again may cost a little more than it did at their
- * creation, which must never be too much for that.
- */
-const keepsIdentity = cel`
-  (request.operation == 'UPDATE' && ${identityOf('object')} != {}
-    && ${identityOf('object')} == ${identityOf('oldObject')})
-`;
-
 /** The smallest limit in characters below. An object of which all parts together have no more exceeds none of the limits. */
 const smallCharacters = 20_000;
 
 const allParts = [specOf, annotationsOf, ownersOf, managersOf].map((of) => `dyn(${of('object')})`).join(', ');
 
-/** False for nearly every object. Where it is true, the validations measure part by part. */
+/**
+ * False for nearly every object. Where it is true, the validations measure part by part: whatever has an identity, which few do. Its
+ * claims may be nested, and to look at them here again could cost more than at their creation, when the key must be disabled.
+ * Of an entry in managedFields only fieldsV1, at the third level, is more than a text: the API server lets nothing else in.
+ */
 const mayBeTooLarge = cel`
-  size(${metadata('object', 'labels', '{}')}) > 1024
-    || size(${metadata('object', 'finalizers', '[]')}) > 64
-    || ${keepsIdentity}
-    || [${identityOf('object')}, dyn(${managersOf('object')})].exists(v0,
-      ${outOfBounds('v0')})
+  (has(object.metadata.labels) && size(object.metadata.labels) > 1024)
+    || (has(object.metadata.finalizers) && size(object.metadata.finalizers) > 64)
+    || (${inSpec(cel`has(object.spec.identity)`)})
+    || (has(object.metadata.managedFields) && (size(object.metadata.managedFields) > ${maxParts.toString()}
+      || object.metadata.managedFields.exists(m, has(m.fieldsV1) && ${outOfBounds('m.fieldsV1', 3)})))
     || size(${textOf(`[${allParts}]`)}) > ${smallCharacters.toString()}
 `;
 
