@@ -17,7 +17,7 @@ function outOfBounds(value: string, depth = 1): string {
   if (depth > maxDepth) return container;
   const item = `v${depth}`;
   const below = outOfBounds(item, depth + 1);
-  // What is empty comes first: most parts of managedFields are.
+  // The empty ones come first: most parts of managedFields are empty.
   return `${value} != {} && ${container} && (size(${value}) > ${maxParts} || ${value}.exists(k, ${item},\n  ${below}))`;
 }
 

@@ -46,7 +46,7 @@ const originIsOther = cel`
   (request.resource.resource == 'ownedaccesskeys' && ${stampOf('origin')} != optional.of(${newOrigin}))
 `;
 
-/** What a creation stamps. One patch sets it where there are no annotations: each patch costs. */
+/** The stamps of a creation. One patch sets them where there are no annotations: each patch costs. */
 const record = cel`
   {
     'management.platform.sh/requester': request.userInfo.username,
