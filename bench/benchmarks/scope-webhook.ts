@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { Agent, request } from 'undici';
 import { parse, stringify } from 'yaml';
 import {
   createAuthority,
@@ -14,6 +15,7 @@ import { installDirectEndpoint } from '../../lab/gateway/direct-endpoint.ts';
 import { type WebhookFiles, writeWebhookFiles } from '../../lab/gateway/webhook-files.ts';
 import { until } from '../../lab/operator/until.ts';
 import { annotations } from '../../src/api/names.ts';
+import { directClusterEndpointTokens } from '../../src/api/resources.ts';
 import { tokenClaims } from '../../src/credentials/tokens/claims.ts';
 import { createKeySet, discoveryDocument } from '../../src/credentials/tokens/discovery.ts';
 import { signToken } from '../../src/credentials/tokens/sign-token.ts';
@@ -28,6 +30,7 @@ import { placeOf, randomOf, storedToken } from '../gateway/stored-tokens.ts';
 import { processWith, usageOf } from '../measure/process-usage.ts';
 import { ratioOf } from '../measure/ratios.ts';
 import { interleave } from '../measure/rounds.ts';
+import { percentile } from '../measure/statistics.ts';
 import { figure, tableOf } from '../measure/table.ts';
 import { kubectl } from '../world/kubectl.ts';
 import { benchUser } from '../world/platform.ts';
@@ -35,6 +38,8 @@ import { storeCluster } from './direct-endpoint.ts';
 
 const cluster = 'bench-asking';
 const connections = 16;
+/** Of tokens: the first one carries the load, the others are revoked. */
+const stored = 51;
 /** Answered from the cache of the API server, so that the question is most of the difference. */
 const asked = '/api/v1/namespaces/default/configmaps/kube-root-ca.crt?resourceVersion=0';
 const measures = [
@@ -51,7 +56,7 @@ export const scopeWebhook: Benchmark = { name: 'scope-webhook', run };
 async function run(context: BenchmarkContext): Promise<Section> {
   const few = { ...context, options: { ...context.options, keys: usedKeys } };
   return await withGatewayPlatform(few, async (platform) => {
-    await storeCluster(platform, cluster, { tokens: 1, index: 0 });
+    await storeCluster(platform, cluster, { tokens: stored, index: 0 });
     const gateway = await startGateway(platform);
     const key = await generateSigningKey({ createdAt: 0, activeFrom: 0, maxLife: 86_400 });
     const issuer = await publish(key, gateway.url);
@@ -78,7 +83,7 @@ async function run(context: BenchmarkContext): Promise<Section> {
       return await measure(context, platform, {
         inside,
         webhook: endpoint.process.pid,
-        token: tokenFor(key, issuer.url),
+        token: (index) => tokenFor(key, issuer.url, index),
       });
     } finally {
       await inside.stop();
@@ -126,14 +131,14 @@ async function writeFiles(
   return files;
 }
 
-function tokenFor(key: SigningKey, issuer: string): string {
+function tokenFor(key: SigningKey, issuer: string, index: number): string {
   const now = Date.now();
-  const { metadata } = storedToken(0, cluster, now);
+  const { metadata } = storedToken(index, cluster, now);
   const claims = tokenClaims({
     ...{ issuer, audience: [clusterAudiences(issuer, cluster).whole[0]], scopes: [] },
     identity: { kind: 'user', user: String(metadata.annotations[annotations.requester]), groups: [] },
     object: { kind: 'DirectClusterEndpointToken', name: metadata.name, uid: metadata.uid },
-    ...{ serial: 1, random: randomOf(0), issuedAt: now - 60_000, notAfter: now + 3_600_000 },
+    ...{ serial: 1, random: randomOf(index), issuedAt: now - 60_000, notAfter: now + 3_600_000 },
   });
   return signToken(claims, key);
 }
@@ -142,18 +147,18 @@ interface Asking {
   readonly inside: ControlPlane;
   /** PID of its process. */
   readonly webhook: number;
-  readonly token: string;
+  readonly token: (index: number) => string;
 }
 
 async function measure(
   { options, progress }: BenchmarkContext,
-  { guard }: GatewayPlatform,
+  platform: GatewayPlatform,
   { inside, webhook, token }: Asking,
 ): Promise<Section> {
-  const generator = await Generator.build(guard.folder);
+  const generator = await Generator.build(platform.guard.folder);
   const pid = await processWith(`${inside.binaries['kube-apiserver']}\0`, inside.folder);
   const contenders = {
-    'with the webhook': token,
+    'with the webhook': token(0),
     'a user that it is not asked about': inside.tokenOf(benchUser),
   };
   const turns = Object.entries(contenders).map(([name, bearer]) => {
@@ -193,6 +198,8 @@ async function measure(
     if (options.warmUp > 0) await load(connections, options.warmUp);
   }
   const samples = await interleave(turns, options.rounds, progress);
+  progress('revoking tokens');
+  const refused = await revoke(platform, inside, token);
   const [of, to] = Object.keys(contenders) as [string, string];
   const ratio = (key: string) => figure(ratioOf(samples, { key, of, to }) ?? Number.NaN);
   return {
@@ -201,7 +208,35 @@ async function measure(
     table: tableOf(samples, measures),
     notes: [
       `Measured, as the median of the ratios within a round: p50 with one connection ${ratio('p50')}, rate ${ratio('rate')}.`,
+      `From the start of the deletion of a token to the first refusal: p50 ${figure(percentile(refused, 50))} ms, p99 ${figure(percentile(refused, 99))} ms, ${refused.length} tokens.`,
       'API server, webhook and client work on the same cores.',
     ],
   };
+}
+
+/** Milliseconds for each token. */
+async function revoke(
+  { admin }: GatewayPlatform,
+  { server, caData }: ControlPlane,
+  token: Asking['token'],
+): Promise<number[]> {
+  const dispatcher = new Agent({ connect: { ca: Buffer.from(caData, 'base64') } });
+  const isRefused = async (authorization: string): Promise<boolean> => {
+    const { statusCode, body } = await request(server + asked, { dispatcher, headers: { authorization } });
+    await body.dump();
+    return statusCode === 401 || statusCode === 403;
+  };
+  const found: number[] = [];
+  for (let index = 1; index < stored; index++) {
+    const { name } = storedToken(index, cluster, 0).metadata;
+    const authorization = `Bearer ${token(index)}`;
+    if (await isRefused(authorization)) throw new Error(`token ${index} is no good before it is revoked`);
+    const start = performance.now();
+    const deleted = admin.delete(directClusterEndpointTokens, { name });
+    while (!(await isRefused(authorization)));
+    found.push(performance.now() - start);
+    await deleted;
+  }
+  await dispatcher.close();
+  return found;
 }
