@@ -27,16 +27,6 @@ const defaultControllers = [
   'validatingadmissionpolicy-status-controller',
 ];
 
-/**
- * Priority and fairness is a tenth of what the API server computes for a small request, and where one file works at a time no one has to
- * wait for another. In its place stand limits that no test reaches.
- */
-export const withoutFairness: readonly string[] = [
-  '--enable-priority-and-fairness=false',
-  '--max-requests-inflight=3000',
-  '--max-mutating-requests-inflight=1000',
-];
-
 export function etcdArgs(files: ControlPlaneFiles, options: ControlPlaneOptions): string[] {
   const client = `unix://${etcdSocket}`;
   const peer = `unix://${etcdPeerSocket}`;

@@ -1,5 +1,4 @@
 import type { ControlPlaneAccess } from './access.ts';
-import { withoutFairness } from './arguments.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 /** A program that works on the shared control plane from file to file, as long as each of them wants the same one. */
@@ -34,5 +33,5 @@ export async function sharedControlPlane(settings?: string): Promise<ControlPlan
 async function startForWorker(): Promise<ControlPlane> {
   // The guard of the control plane keeps this process alive, so it would go on without the run that it belongs to.
   process.once('disconnect', () => process.exit(1));
-  return await startControlPlane({ name: 'shared', extraApiServerArgs: withoutFairness });
+  return await startControlPlane({ name: 'shared' });
 }

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { afterAll } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
 import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
-import { withoutFairness } from '../controlplane/arguments.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -136,8 +135,7 @@ let shared: Promise<VirtualCluster> | undefined;
  * changes how it judges, or looks at all that is in it, has its own: `virtualCluster`.
  */
 export async function sharedVirtualCluster(): Promise<VirtualCluster> {
-  const options = { users: [insider], extraApiServerArgs: withoutFairness };
-  shared ??= VirtualCluster.start({ name: 'shared-virtual', ...options });
+  shared ??= VirtualCluster.start({ name: 'shared-virtual', users: [insider] });
   return await shared;
 }
 
