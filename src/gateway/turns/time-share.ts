@@ -21,13 +21,12 @@ export class TimeShare {
   }
 
   /**
-   * The user has taken so much by `now`. Times are monotonic milliseconds. A user who is alone owes nothing: otherwise their shells would
-   * stand still for seconds once somebody else sends a request.
+   * The user has taken so much by `now`. Times are monotonic milliseconds. A user who is alone uses up what may be taken at once, and owes
+   * no more: otherwise their shells would stand still for seconds once somebody else sends a request.
    */
   charge(user: string, ms: number, now: number): void {
-    if (this.#isAlone(user)) return;
     const paidAt = Math.max(this.#paidAt.get(user) ?? 0, now - ms) + ms / share;
-    const latest = now + maxWaitMs + burstMs / share;
+    const latest = now + (this.#isAlone(user) ? 0 : maxWaitMs) + burstMs / share;
     this.#paidAt.delete(user);
     this.#paidAt.set(user, Math.min(paidAt, latest));
   }
