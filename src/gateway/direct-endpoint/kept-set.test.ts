@@ -205,6 +205,13 @@ describe('the Secret', () => {
     expect(patches).toHaveLength(writes);
   });
 
+  it('is written where another replica knew further, and what it kept is cut off', async () => {
+    const whole = Buffer.from((await keep(setOf(3)))?.text ?? '', 'base64');
+    const { client, patches } = secretWith(whole.subarray(0, -20).toString('base64'));
+    expect(await storeKept(client, 'edge', { set: at('6'), proved: now, rights }, clock)).toBe(0);
+    expect(patches).toHaveLength(1);
+  });
+
   it('keeps what it has where nothing new has room', async () => {
     const { client, patches } = secretWith((await keep(setOf(1)))?.text);
     const set = at('9');

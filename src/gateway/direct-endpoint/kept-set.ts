@@ -261,7 +261,10 @@ async function isKnownFurther(cluster: string, present: KubeObject, own: LiveSet
   try {
     const set = new LiveSet();
     readFirstLine(cluster, await unpackFirstLine(present), Number.MAX_SAFE_INTEGER, set);
-    return set.uid === own.uid && isBehind(own.positions, set.positions);
+    if (set.uid !== own.uid || !isBehind(own.positions, set.positions)) return false;
+    // Cut off behind its first line it would help no restart, and must not stay.
+    await unpack(present);
+    return true;
   } catch {
     return false;
   }
