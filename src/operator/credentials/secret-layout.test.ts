@@ -136,11 +136,11 @@ describe('the layout of a Secret', () => {
     });
 
     it.each<[string, boolean, string | undefined, object]>([
-      ['is a minute older than the life of the token', true, '2026-11-21T10:01:00Z', {}],
-      ['is less than that older: clocks differ', false, '2026-11-21T10:00:59Z', {}],
-      ['was made again since', false, '2026-11-21T10:01:00Z', { creationTimestamp: '2026-11-21T10:00:30Z' }],
-      ['is younger', false, '2026-11-21T10:01:00Z', { creationTimestamp: '2026-11-21T12:00:00Z' }],
-      ['is of a time that cannot be read', false, '2026-11-21T10:01:00Z', { creationTimestamp: 'once' }],
+      ['is a quarter of an hour older than the life of the token', true, '2026-11-21T10:15:00Z', {}],
+      ['is less than that older: clocks differ', false, '2026-11-21T10:14:59Z', {}],
+      ['was made again since', false, '2026-11-21T10:15:00Z', { creationTimestamp: '2026-11-21T10:00:30Z' }],
+      ['is younger', false, '2026-11-21T10:15:00Z', { creationTimestamp: '2026-11-21T12:00:00Z' }],
+      ['is of a time that cannot be read', false, '2026-11-21T10:15:00Z', { creationTimestamp: 'once' }],
       ['may be older, and the token does not say', false, undefined, {}],
     ])('takes a Cluster that %s for that of an earlier release: %s', (_, isSame, issuedAt, metadata) => {
       const status = { credentialHash: 'a'.repeat(64), ...(issuedAt !== undefined && { issuedAt }) };
@@ -168,6 +168,15 @@ describe('the layout of a Secret', () => {
       const caData = Buffer.from('pem').toString('base64');
       const found = find({ scope }, clusterWith({ host: 'edge.example.com', caData }));
       expect(found).toEqual({ problem: expect.stringContaining('no certificate in PEM') });
+    });
+
+    it('ends no token where a Cluster that was made again has an address or an authority that is none', () => {
+      const token = tokenWith({ scope }, { credentialHash: 'a'.repeat(64), clusterUID: 'u1' });
+      for (const place of [
+        { host: 'edge.example.com', caData: Buffer.from('pem').toString('base64') },
+        { host: 'no host' },
+      ])
+        expect(isForEarlierCluster(token, () => clusterWith(place, { uid: 'u2' }))).toBe(false);
     });
 
     it.each<[string, object]>([

@@ -73,12 +73,15 @@ export function isForEarlierCluster(
   const name = endpointCluster(record);
   const present = name === undefined ? undefined : findCluster(name);
   if (present === undefined || record.status.credentialHash === undefined) return false;
-  const isUsable = present.deleted === undefined && present.directEndpoint !== undefined;
-  return isUsable && present.uid !== (record.status.clusterUID ?? remembered ?? uidByAge(record, present));
+  const isUsable = present.deleted === undefined && originOf(present) !== undefined;
+  return isUsable && endpointAuthority(present.directEndpointCA) !== undefined && present.uid !== (record.status.clusterUID ?? remembered ?? uidByAge(record, present));
 }
 
-/** Times of the API server and of the operator are compared, and clocks differ a little. */
-const maxClockDifferenceMs = 60_000;
+const originOf = ({ directEndpoint: host }: ClusterRecord): string | undefined =>
+  host === undefined ? undefined : endpointOrigin(host);
+
+/** Times of the API server and of the operator are compared. Clocks that differ by more stop signing keys and leases, too. */
+const maxClockDifferenceMs = 15 * 60_000;
 
 /**
  * A status without the UID is of an earlier release, or its definition is. A Cluster that is older than the life of the token is the one
@@ -103,13 +106,12 @@ function directPlace(
     return {
       problem: `spec.secretRef.format needs the Cluster "${name}" of spec.scope: make it, or name another.`,
     };
-  const { directEndpoint: host, directEndpointCA: caData } = cluster;
-  const origin = host === undefined ? undefined : endpointOrigin(host);
+  const origin = originOf(cluster);
   if (origin === undefined)
     return {
       problem: `spec.secretRef.format needs a direct endpoint of the Cluster "${name}": set its spec.directEndpoint.host.`,
     };
-  const ca = endpointAuthority(caData);
+  const ca = endpointAuthority(cluster.directEndpointCA);
   if (ca === undefined)
     return {
       problem: `spec.directEndpoint.caData of the Cluster "${name}" holds no certificate in PEM: mend it, or leave it out.`,

@@ -8,7 +8,7 @@ async function described(pruned: readonly string[] = []): Promise<Simulation> {
   const simulation = new Simulation([]);
   simulation.api.prunedStatus = pruned;
   simulation.createCluster('edge', 'edge.example.com');
-  simulation.clock.advance(60_000);
+  simulation.clock.advance(15 * 60_000);
   await simulation.runUntilIdle();
   const secretRef = { namespace: 'argocd', name: 'edge', format: 'argocd-cluster' };
   simulation.create(tokens, 'argo', { ttl: 86_400, scope: { clusters: [{ cluster: 'edge' }] }, secretRef });

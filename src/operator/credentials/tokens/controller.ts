@@ -88,8 +88,10 @@ export class TokenController {
       },
     };
     const outcome = await confirm(this.#options, input, { record, issue, issued });
-    if (clusterUID !== undefined && outcome !== undefined && 'record' in outcome)
-      this.#rememberCluster(outcome.record, clusterUID);
+    const confirmed = outcome !== undefined && 'record' in outcome ? outcome.record : undefined;
+    // Otherwise the token before it is still the one of this object.
+    if (clusterUID !== undefined && confirmed?.status.credentialHash === issued.credentialHash)
+      this.#rememberCluster(confirmed, clusterUID);
     return outcome;
   }
 
@@ -98,7 +100,10 @@ export class TokenController {
     return isForEarlierCluster(record, this.#options.findCluster, remembered);
   }
 
-  /** A definition that is older than this operator drops the field: without this, the token would be issued again for ever. */
+  /**
+   * A definition that is older than this operator drops the field: without this, the token for a Cluster that was made again would be
+   * issued again for ever. As it is, it is issued again once after each start of the operator.
+   */
   #rememberCluster({ status: { credentialHash: hash, clusterUID } }: CredentialRecord, uid: string): void {
     if (hash === undefined || clusterUID === uid) return;
     const [oldest] = this.#clusterUIDs.keys();
