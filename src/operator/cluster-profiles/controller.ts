@@ -117,7 +117,7 @@ export class ClusterProfileController {
 
   /** Of a target that is gone, or was made again. A copy under another name is no one's error, and stays. */
   async #remove(present: ProfileRecord | undefined): Promise<undefined> {
-    const { targets, client, namespace } = this.#options;
+    const { targets, client, namespace, log } = this.#options;
     // Where a kind is not served, that a target is missing says nothing.
     if (targets.clusters.isUnserved || targets.instances.isUnserved) return;
     if (present === undefined) return;
@@ -129,6 +129,7 @@ export class ClusterProfileController {
     await client
       .delete(clusterProfiles, { namespace, name }, { preconditions: { uid } })
       .catch(ignoreNotFound);
+    log.info({ name, uid }, 'a ClusterProfile of no target is deleted');
   }
 
   async #create(desired: DesiredProfile): Promise<undefined> {
