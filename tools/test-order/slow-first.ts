@@ -60,6 +60,7 @@ const slow = [
  * which takes two seconds of a core.
  */
 const withoutSharedOperator = [
+  'test/e2e/documents',
   'test/e2e/gateway/argocd-cluster',
   'test/e2e/gateway/direct-endpoint-webhook',
   'test/e2e/gateway/rights',

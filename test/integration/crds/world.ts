@@ -60,7 +60,10 @@ export async function crdWorld(): Promise<World> {
     clients.push(client);
     return client;
   };
-  installed ??= install(plane);
+  installed ??= install(plane).catch((error: unknown) => {
+    installed = undefined;
+    throw error;
+  });
   await installed;
   const admin = await clientOf('crd-admin');
   afterAll(async () => {
