@@ -74,7 +74,11 @@ export function isForEarlierCluster(
   const present = name === undefined ? undefined : findCluster(name);
   if (present === undefined || record.status.credentialHash === undefined) return false;
   const isUsable = present.deleted === undefined && originOf(present) !== undefined;
-  return isUsable && endpointAuthority(present.directEndpointCA) !== undefined && present.uid !== (record.status.clusterUID ?? remembered ?? uidByAge(record, present));
+  return (
+    isUsable &&
+    endpointAuthority(present.directEndpointCA) !== undefined &&
+    present.uid !== (record.status.clusterUID ?? remembered ?? uidByAge(record, present))
+  );
 }
 
 const originOf = ({ directEndpoint: host }: ClusterRecord): string | undefined =>
