@@ -29,7 +29,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import type { DesiredCondition } from '../shared/conditions.ts';
 import { type FindLayout, isKnownLayout, type LayoutProblem } from './secret-layout.ts';
 import { inPlaceOf } from './secret-of-others.ts';
-import { type SecretRecord, toSecretRecord } from './secret-record.ts';
+import { type SecretRecord, toSecretMetadata, toSecretRecord } from './secret-record.ts';
 import type { SecretUpdate } from './secret-state.ts';
 
 /** Deletes in one reconcile of a credential. */
@@ -124,14 +124,33 @@ export class SecretWriter {
   }
 
   /** Resolves with true when it was still there. */
-  async #delete(secret: SecretRecord): Promise<boolean> {
-    const { namespace, name, uid } = secret;
-    const deletion = this.#client.delete(secrets, { namespace, name }, { preconditions: { uid } });
-    const isGone = await deletion.catch(ignoreNotFound);
+  async #delete(known: SecretRecord): Promise<boolean> {
+    const isGone = await this.#deleteOurs(known);
     // Otherwise it would be deleted again, in vain, until the watch has told.
-    if (isGone === false) this.#records.delete(secret.key);
-    else this.#records.putTombstone(secret);
+    if (isGone === false) this.#records.delete(known.key);
+    else this.#records.putTombstone(known);
     return isGone !== undefined;
+  }
+
+  /**
+   * Whether it is gone; undefined where it was not there, or not ours. A label makes it ours, and somebody may have taken that away since
+   * the watch brought it: a version that no one has looked at is never deleted.
+   */
+  async #deleteOurs(known: SecretRecord): Promise<boolean | undefined> {
+    try {
+      return await this.#deleteVersion(known);
+    } catch (error) {
+      if (!isConflict(error)) return ignoreNotFound(error);
+    }
+    const { namespace, name, uid, ownerUID } = known;
+    const present = await this.#client.get<KubeObject>(secrets, { namespace, name }).catch(ignoreNotFound);
+    const record = present && toSecretMetadata(present);
+    if (record?.uid !== uid || record.ownerUID !== ownerUID) return undefined;
+    return await this.#deleteVersion(record).catch(ignoreNotFound);
+  }
+
+  #deleteVersion({ namespace, name, uid, resourceVersion }: SecretRecord): Promise<boolean> {
+    return this.#client.delete(secrets, { namespace, name }, { preconditions: { uid, resourceVersion } });
   }
 
   /** Nothing is made of a credential that no status confirms. */

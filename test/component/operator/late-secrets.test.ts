@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { labels } from '../../../src/api/names.ts';
 import { Simulation } from './simulation.ts';
 
 const keys = 'ownedaccesskeys';
@@ -50,6 +51,32 @@ describe.each<[string, string, Record<string, unknown>]>([
 
   it('it goes also when the watch brings it more than half a minute later', async () => {
     simulation.clock.advance(40_000);
+    simulation.edit(plural, 'a', { spec: { secretRef: secretRef('second') } });
+    expect(await left()).toEqual(['second']);
+  });
+
+  it('it is left to who took its label away meanwhile, also when the credential moves to another, or goes', async () => {
+    simulation.api.patch(
+      'secrets',
+      'default/first',
+      { metadata: { labels: { [labels.ownerUID]: null } } },
+      {},
+    );
+    simulation.edit(plural, 'a', { spec: { secretRef: secretRef('second') } });
+    await settle();
+    simulation.api.patch(
+      'secrets',
+      'default/second',
+      { metadata: { labels: { [labels.ownerUID]: null } } },
+      {},
+    );
+    simulation.delete(plural, 'a');
+    expect(await left()).toEqual(['first', 'second']);
+    expect(simulation.records()).toEqual([]);
+  });
+
+  it('it goes also where somebody changed it meanwhile and it is still ours', async () => {
+    simulation.api.patch('secrets', 'default/first', { metadata: { labels: { seen: 'yes' } } }, {});
     simulation.edit(plural, 'a', { spec: { secretRef: secretRef('second') } });
     expect(await left()).toEqual(['second']);
   });
