@@ -1,4 +1,5 @@
 import { labels } from '../../api/names.ts';
+import { withoutUnusedVariables } from '../../api/policy-spec.ts';
 import type { StoredRecord } from '../../kube/cache/store.ts';
 import { type KubeObject, keyOf } from '../../kube/object.ts';
 import { type PolicyKind, policyVersion, shippedPolicies } from './generated/shipped-policies.ts';
@@ -65,7 +66,7 @@ function stateOf(
   if (version > policyVersion) return { state: 'newer' };
   if (shipped === undefined) return { state: 'unknown' };
   if (version !== policyVersion) return { state: 'older' };
-  const edited = specDifference(shipped, spec);
+  const edited = specDifference(withoutUnusedVariables(shipped), withoutUnusedVariables(spec));
   return edited === undefined ? { state: 'shipped' } : { state: 'edited', edited };
 }
 
