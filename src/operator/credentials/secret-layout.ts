@@ -84,7 +84,7 @@ export function isForEarlierCluster(
 const originOf = ({ directEndpoint: host }: ClusterRecord): string | undefined =>
   host === undefined ? undefined : endpointOrigin(host);
 
-/** Times of the API server and of the operator are compared. Clocks that differ by more stop signing keys and leases, too. */
+/** Times of the API server and of the operator are compared. Two clocks may differ by some minutes. */
 const maxClockDifferenceMs = 15 * 60_000;
 
 /**
