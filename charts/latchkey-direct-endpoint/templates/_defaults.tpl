@@ -17,7 +17,7 @@
 {{- if not (hasKey .Values "settings") }}{{ $_ := set .Values "settings" (fromJson `{"value":{}}`).value }}{{ end -}}
 {{- if not (hasKey .Values "extraEnv") }}{{ $_ := set .Values "extraEnv" (fromJson `{"value":[]}`).value }}{{ end -}}
 {{- if not (hasKey .Values "replicas") }}{{ $_ := set .Values "replicas" (fromJson `{"value":2}`).value }}{{ end -}}
-{{- if not (hasKey .Values "nodeOptions") }}{{ $_ := set .Values "nodeOptions" (fromJson `{"value":"--max-old-space-size=320 --max-semi-space-size=16"}`).value }}{{ end -}}
+{{- if not (hasKey .Values "nodeOptions") }}{{ $_ := set .Values "nodeOptions" (fromJson `{"value":"--max-old-space-size=320 --max-semi-space-size=16 --v8-pool-size=1"}`).value }}{{ end -}}
 {{- if not (hasKey .Values "service") }}{{ $_ := set .Values "service" (fromJson `{"value":{"type":"ClusterIP","externalTrafficPolicy":"","annotations":{}}}`).value }}{{ end -}}
 {{- if not (hasKey .Values.service "type") }}{{ $_ := set .Values.service "type" (fromJson `{"value":"ClusterIP"}`).value }}{{ end -}}
 {{- if not (hasKey .Values.service "externalTrafficPolicy") }}{{ $_ := set .Values.service "externalTrafficPolicy" (fromJson `{"value":""}`).value }}{{ end -}}
