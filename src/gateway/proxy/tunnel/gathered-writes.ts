@@ -1,17 +1,22 @@
 import type { Writable } from 'node:stream';
 
-/** Room for {@link maxWaiting} and what TLS hands over at once: the rest would be a small write of its own. */
+/** For what is written at once, which is mostly one piece of a TLS socket: bytes. */
 const chunkBytes = 65_536;
-/** Kept for the next tunnel that writes; what comes back beyond them is left to the garbage collector. */
+/** For what comes behind it meanwhile. Node takes a while for each write, whatever its size: with chunks of 64 KiB a megabyte took a fifth more CPU. */
+const largeChunkBytes = 262_144;
+/** Behind what is being written, bytes. It leaves room for what TLS hands over at once: the rest would be a small write of its own. */
+const maxWaiting = largeChunkBytes - 16_384;
+/** Kept of each size for the next tunnel that writes; what comes back beyond them is left to the garbage collector. */
 const maxFree = 16;
-const free: Buffer[] = [];
-/** Behind what is being written, bytes. A reader who stands still holds two chunks, and a third where a TLS socket hands on a whole read. */
-const maxWaiting = 49_152;
+const free = new Map<number, Buffer[]>([
+  [chunkBytes, []],
+  [largeChunkBytes, []],
+]);
 /**
- * Chunks beside the first of each direction: of the tunnels of one user, and of all, 64 MiB. Many readers who stand still hold no more than
+ * Bytes of chunks beside the first of each direction: of the tunnels of one user, and of all. Many readers who stand still hold no more than
  * that and a chunk each: beyond it nothing is read while something is being written. That is slower, and one user must not do it to all.
  */
-const maxHeld = { ofUser: 256, ofAll: 1_024 };
+const maxHeld = { ofUser: 16 * 2 ** 20, ofAll: 64 * 2 ** 20 };
 let held = 0;
 const heldOfUsers = new Map<string, number>();
 
@@ -33,19 +38,19 @@ export class GatheredWrites {
   readonly #waiting: Chunk[] = [];
   #waitingBytes = 0;
   #isWriting = false;
-  #chunks = 0;
+  /** Of chunks, bytes. */
+  #held = 0;
 
   /** `onWritten`: there may be room again. */
   constructor(to: Writable, user: string, onWritten: () => void) {
     this.#to = to;
     this.#user = user;
     this.#onWritten = onWritten;
-    to.once('close', () => this.#giveBack(this.#chunks));
+    to.once('close', () => this.#giveBack(this.#held));
   }
 
   get hasRoom(): boolean {
-    const isPlenty = held < maxHeld.ofAll && (heldOfUsers.get(this.#user) ?? 0) < maxHeld.ofUser;
-    return isPlenty ? this.#waitingBytes < maxWaiting : !this.#isWriting;
+    return this.#isPlenty ? this.#waitingBytes < maxWaiting : !this.#isWriting;
   }
 
   /** Copies the bytes: they may change afterwards. */
@@ -71,25 +76,31 @@ export class GatheredWrites {
     while (this.#waiting.length > 0) this.#writeNext();
   }
 
+  get #isPlenty(): boolean {
+    return held < maxHeld.ofAll && (heldOfUsers.get(this.#user) ?? 0) < maxHeld.ofUser;
+  }
+
   #chunkWithRoom(): Chunk {
     const last = this.#waiting.at(-1);
-    if (last !== undefined && last.length < chunkBytes) return last;
-    const chunk = { memory: free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0 };
+    if (last !== undefined && last.length < last.memory.length) return last;
+    const isLarge = this.#isWriting && this.#waiting.length === 0 && this.#isPlenty;
+    const size = isLarge ? largeChunkBytes : chunkBytes;
+    const chunk = { memory: free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size), length: 0 };
     this.#waiting.push(chunk);
-    this.#hold(1);
+    this.#hold(size);
     return chunk;
   }
 
   /** Once for each chunk: where the receiver was closed, none is left to give back. */
-  #giveBack(count: number): void {
-    this.#hold(-Math.min(count, this.#chunks));
+  #giveBack(bytes: number): void {
+    this.#hold(-Math.min(bytes, this.#held));
   }
 
-  /** The first chunk of each counts for no one: without it nothing could be passed on. */
-  #hold(count: number): void {
-    const before = Math.max(0, this.#chunks - 1);
-    this.#chunks += count;
-    const change = Math.max(0, this.#chunks - 1) - before;
+  /** As much as a first chunk counts for no one: without it nothing could be passed on. */
+  #hold(bytes: number): void {
+    const before = Math.max(0, this.#held - chunkBytes);
+    this.#held += bytes;
+    const change = Math.max(0, this.#held - chunkBytes) - before;
     if (change === 0) return;
     held += change;
     const ofUser = (heldOfUsers.get(this.#user) ?? 0) + change;
@@ -101,16 +112,22 @@ export class GatheredWrites {
     const chunk = this.#waiting.shift();
     if (chunk === undefined) return;
     this.#waitingBytes -= chunk.length;
-    if (!this.#to.writable) return this.#giveBack(1);
+    const { memory } = chunk;
+    if (!this.#to.writable) return this.#giveBack(memory.length);
     this.#isWriting = true;
-    this.#to.write(chunk.memory.subarray(0, chunk.length), (error) => {
+    this.#to.write(memory.subarray(0, chunk.length), (error) => {
       // After an error it is not certain that the memory is read no more.
-      if (!error && free.length < maxFree) free.push(chunk.memory);
+      if (!error) keep(memory);
       this.#isWriting = false;
-      this.#giveBack(1);
+      this.#giveBack(memory.length);
       this.#writeNext();
       if (this.#isEnding && !this.#isWriting) this.#to.end();
       this.#onWritten();
     });
   }
+}
+
+function keep(memory: Buffer): void {
+  const ofSize = free.get(memory.length);
+  if (ofSize !== undefined && ofSize.length < maxFree) ofSize.push(memory);
 }

@@ -109,10 +109,10 @@ async function unreadTail() {
 }
 
 describe('when the target has ended, what it sent before', () => {
-  it('reaches a client that reads slowly, for as long as it takes something every half minute', async () => {
+  it('reaches a client that reads slowly, for as long as it takes something every minute', async () => {
     const { socket, clock, read, size } = await unreadTail();
     for (let step = 0; !socket.writableFinished; step += 1) {
-      clock.advance(20_000);
+      clock.advance(40_000);
       const { writableLength } = socket;
       await waitFor('some progress', () => {
         read();
@@ -123,11 +123,11 @@ describe('when the target has ended, what it sent before', () => {
     await waitFor('all of it', () => read() === size);
   });
 
-  it('is given up when the client takes nothing for half a minute', async () => {
+  it('is given up when the client takes nothing for a minute', async () => {
     const { socket, clock } = await unreadTail();
-    clock.advance(29_999);
+    clock.advance(59_999);
     expect(socket.destroyed).toBe(false);
-    clock.advance(30_000);
+    clock.advance(60_000);
     expect(socket.destroyed).toBe(true);
   });
 

@@ -21,10 +21,10 @@ export interface TunnelOptions {
 }
 
 /**
- * When the target has ended: for the client to take what was read before. It is a quarter of a megabyte, in pieces of 64 KiB, and what the
- * system holds. Without progress it is given up sooner.
+ * When the target has ended: for the client to take what was read before. It is half a megabyte, in pieces of up to 256 KiB, and what the
+ * system holds. Without progress it is given up sooner, but a client that takes 5 kB/s makes some.
  */
-const tail = { stallMs: 30_000, maxMs: 300_000 };
+const tail = { stallMs: 60_000, maxMs: 300_000 };
 /** When the client has ended, for the target. No revocation cuts that any more, so it is short. */
 const lastInput = { stallMs: 5_000, maxMs: 5_000 };
 /** When a tunnel is cut: for the client to take the reason. */
