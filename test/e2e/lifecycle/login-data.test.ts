@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { entryOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { apiVersion, labels, systemNamespace } from '../../../src/api/names.ts';
+import { labels, systemNamespace } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 
 const world = await operatorWorld();
-const { admin, plane } = world;
+const { admin } = world;
 
 const identity = { username: 'alice', connector: 'ldap', connectorData: 'data-of-the-connector' };
 const oidcLogin = {
@@ -46,32 +46,6 @@ describe('the login data of an access key', () => {
     expect(entryOf(secret, 'connectorData')).toBe(identity.connectorData);
     const after = await admin.untilReady(key);
     expect(after.status).toMatchObject({ serial: 1, credentialHash: status.credentialHash });
-  });
-
-  it.each([
-    ['kubectl create', ['create']],
-    ['kubectl apply --server-side', ['apply', '--server-side']],
-  ])('of %s is in no annotation either', async (_command, command) => {
-    const name = world.name('login');
-    const spec = { user: 'alice', ttl: 3600, identity, oidcLogin };
-    const input = JSON.stringify({ apiVersion, kind: 'OwnedAccessKey', metadata: { name }, spec });
-    const { exitCode, stderr } = await plane.kubectl([...command, '-f', '-'], { input });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const key = admin.track(await admin.get({ kind: 'OwnedAccessKey', metadata: { name } }));
-    const moved = await admin.untilReady(key);
-    for (const value of values) expect(JSON.stringify(moved)).not.toContain(value);
-    expect(entryOf(await admin.get(loginSecretOf(key)), 'idToken')).toBe(oidcLogin.idToken);
-  });
-
-  it('is refused in a kubectl apply, which would keep a copy', async () => {
-    const metadata = { name: world.name('login') };
-    const spec = { user: 'alice', identity };
-    const input = JSON.stringify({ apiVersion, kind: 'OwnedAccessKey', metadata, spec });
-    const { exitCode, stderr } = await plane.kubectl(['apply', '-f', '-'], { input });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('kubectl apply would leave a copy of these values in an annotation');
-    expect(stderr).not.toContain(identity.connectorData);
-    expect(await admin.find({ kind: 'OwnedAccessKey', metadata })).toBeUndefined();
   });
 
   it('is taken from a key that is refused as well', async () => {

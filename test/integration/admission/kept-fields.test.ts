@@ -79,45 +79,6 @@ describe('a generated key', async () => {
     });
     expect(expectOk(answer).spec).toEqual({ user: 'alice' });
   });
-
-  it('survives kubectl replace of the manifest', async () => {
-    const stored = await keyOf('Generated');
-    const input = JSON.stringify(objectOf(ownedAccessKeys, { ttl: 90 }, { name: stored.metadata.name }));
-    const owner = ['--as=alice', `--as-group=${testers}`];
-    const replaced = await world.plane.kubectl(['replace', ...owner, '-f', '-'], { input });
-    expect(replaced).toMatchObject({ exitCode: 0 });
-    expect((await read(world, stored)).spec).toEqual({ user: 'alice', ttl: 90, key: generated });
-  });
-
-  it('survives kubectl apply of the manifest, which then shows no difference', async () => {
-    const object = objectOf(ownedAccessKeys, { user: 'alice', ttl: 60 });
-    const input = JSON.stringify(object);
-    expect(await world.plane.kubectl(['apply', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
-    await patch(world.operator, object, { spec: { key: generated } });
-    const stored = await writeStatus(world, object, { keySource: 'Generated', observedGeneration: 1 });
-    expect(await world.plane.kubectl(['apply', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
-    expect(await world.plane.kubectl(['diff', '-f', '-'], { input })).toMatchObject({
-      exitCode: 0,
-      stdout: '',
-    });
-    const after = await read(world, object);
-    expect(after.metadata['resourceVersion']).toBe(stored.metadata['resourceVersion']);
-    expect(after.spec).toMatchObject({ key: generated });
-  });
-
-  it('makes room when kubectl apply adds a Secret to the manifest', async () => {
-    const object = objectOf(ownedAccessKeys, { user: 'alice', ttl: 60 });
-    await world.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
-    await patch(world.operator, object, { spec: { key: generated } });
-    await writeStatus(world, object, { keySource: 'Generated', observedGeneration: 1 });
-    const input = JSON.stringify({ ...object, spec: { ...object.spec, secretRef } });
-    expect(await world.plane.kubectl(['apply', '-f', '-'], { input })).toMatchObject({ exitCode: 0 });
-    expect((await read(world, object)).spec).toEqual({ user: 'alice', ttl: 60, secretRef });
-    expect(await world.plane.kubectl(['diff', '-f', '-'], { input })).toMatchObject({
-      exitCode: 0,
-      stdout: '',
-    });
-  });
 });
 
 describe('what an emergency or a manifest set', async () => {

@@ -46,24 +46,19 @@ describe('the last-applied annotation', async () => {
         );
       });
 
-      it('does not take an existing scope away', async () => {
+      it('does not take an existing scope away, which leaving the field out does, on purpose', async () => {
         const object = objectOf(resource, { ...spec, scope: {} });
         expect(await apply(object)).toMatchObject({ exitCode: 0 });
         expect((await apply({ ...object, spec: { ...spec, scope: null } })).exitCode).not.toBe(0);
         expect((await read(world, object)).spec).toMatchObject({ scope: {} });
+        expect(await apply({ ...object, spec })).toMatchObject({ exitCode: 0 });
+        expect((await read(world, object)).spec).not.toHaveProperty('scope');
       });
 
       it('is no concern of server-side apply, which sends the null', async () => {
         const object = objectOf(resource, { ...spec, scope: null });
         expect(await apply(object, '--server-side')).toMatchObject({ exitCode: 0 });
         expect((await read(world, object)).spec).toMatchObject({ scope: null });
-      });
-
-      it('may be removed on purpose by leaving the field out', async () => {
-        const object = objectOf(resource, { ...spec, scope: {} });
-        await apply(object);
-        expect(await apply({ ...object, spec })).toMatchObject({ exitCode: 0 });
-        expect((await read(world, object)).spec).not.toHaveProperty('scope');
       });
     },
   );
@@ -81,38 +76,17 @@ describe('the last-applied annotation', async () => {
       expect(JSON.stringify(stored.metadata)).not.toContain(plain);
     });
 
-    it('makes no difference when the manifest is applied again', async () => {
+    it.each<[string, object, object?]>([
+      ['change, add and drop fields', { key: other, description: 'x' }, { key: constant, description: 'x' }],
+      ['drop the key', {}],
+      ['put the hash in its place', { key: hash }],
+    ])('lets kubectl apply %s', async (_, then, inAnnotation = then) => {
       const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 });
       await kubectl(['apply'], object);
-      const before = await writeStatus(world, object, { observedGeneration: 1 });
-      await kubectl(['apply'], object);
-      await kubectl(['diff'], object);
-      const after = await read(world, object);
-      expect(after.metadata['resourceVersion']).toBe(before.metadata['resourceVersion']);
-      expect(after).toEqual(before);
-    });
-
-    it('lets kubectl apply change, add and drop fields', async () => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, ttl: 60 });
-      await kubectl(['apply'], object);
-      await kubectl(['apply'], { ...object, spec: { user: 'alice', key: other, description: 'x' } });
+      await kubectl(['apply'], { ...object, spec: { user: 'alice', ...then } });
       const stored = await read(world, object);
-      expect(stored.spec).toEqual({ user: 'alice', key: other, description: 'x' });
-      expect(JSON.parse(appliedOf(stored)).spec).toEqual({ user: 'alice', key: constant, description: 'x' });
-    });
-
-    it('lets kubectl apply drop the key', async () => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
-      await kubectl(['apply'], object);
-      await kubectl(['apply'], { ...object, spec: { user: 'alice' } });
-      expect((await read(world, object)).spec).toEqual({ user: 'alice' });
-    });
-
-    it('lets kubectl apply put the hash in its place', async () => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain });
-      await kubectl(['apply'], object);
-      await kubectl(['apply'], { ...object, spec: { user: 'alice', key: hash } });
-      expect(JSON.parse(appliedOf(await read(world, object))).spec).toEqual({ user: 'alice', key: hash });
+      expect(stored.spec).toEqual({ user: 'alice', ...then });
+      expect(JSON.parse(appliedOf(stored)).spec).toEqual({ user: 'alice', ...inAnnotation });
     });
 
     it('stays clean when kubectl goes over to server-side apply', async () => {
@@ -129,9 +103,10 @@ describe('the last-applied annotation', async () => {
     });
 
     it('loses the key wherever else in the manifest it stands', async () => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice', key: plain, description: `use ${plain}` });
-      await kubectl(['apply'], object);
-      expect(appliedOf(await read(world, object))).not.toContain(plain);
+      const spec = { user: 'alice', key: plain, description: `use ${plain}` };
+      const annotations = { [annotation]: JSON.stringify(objectOf(ownedAccessKeys, spec)) };
+      const object = objectOf(ownedAccessKeys, spec, { annotations });
+      expect(appliedOf(await create(world.alice, object))).not.toContain(plain);
     });
 
     it('is clean in the answer to a dry run', async () => {
@@ -143,12 +118,6 @@ describe('the last-applied annotation', async () => {
       expect(result.exitCode).toBe(0);
       expect(JSON.stringify(JSON.parse(result.stdout).metadata)).not.toContain(plain);
     });
-  });
-
-  it('keeps a hash', async () => {
-    const object = objectOf(ownedAccessKeys, { user: 'alice', key: hash });
-    await kubectl(['apply'], object);
-    expect(JSON.parse(appliedOf(await read(world, object))).spec).toEqual({ user: 'alice', key: hash });
   });
 
   it('is clean when somebody applies what kubectl get printed of a generated key', async () => {
@@ -229,22 +198,33 @@ describe('the last-applied annotation', async () => {
       ['a single character', { oidcLogin: { refreshToken: 'x' } }],
     ];
 
-    it.each(specs)('is refused by kubectl apply: %s', async (_, spec) => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice', ...spec });
+    it.each([
+      ['apply', ['apply']],
+      ['create --save-config', ['create', '--save-config']],
+      ['apply --dry-run', ['apply', '--dry-run=server']],
+    ])('is refused by kubectl %s', async (_, args) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', oidcLogin: { refreshToken: login } });
       const input = JSON.stringify(object);
-      for (const args of [['apply'], ['create', '--save-config'], ['apply', '--dry-run=server']]) {
-        const result = await world.plane.kubectl([...args, '-f', '-'], { input });
-        expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refusal) });
-        expect(result.stderr).not.toContain(login);
-      }
+      const result = await world.plane.kubectl([...args, '-f', '-'], { input });
+      expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refusal) });
+      expect(result.stderr).not.toContain(login);
     });
 
-    it.each(specs)('is refused on a key that kubectl apply made without: %s', async (_, spec) => {
-      const object = objectOf(ownedAccessKeys, { user: 'alice' });
-      await kubectl(['apply'], object);
-      const input = JSON.stringify({ ...object, spec: { ...object.spec, ...spec } });
-      const result = await world.plane.kubectl(['apply', '-f', '-'], { input });
-      expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(refusal) });
+    it.each(specs)('is refused in what kubectl apply sends, new and as a change: %s', async (_, spec) => {
+      const object = objectOf(ownedAccessKeys, { user: 'alice', ...spec });
+      const annotations = { [annotation]: JSON.stringify(object) };
+      const whole = { ...object, metadata: { ...object.metadata, annotations } };
+      const made = await create(world.alice, objectOf(ownedAccessKeys));
+      for (const { status, body } of [
+        await world.alice.send('POST', pathOf(ownedAccessKeys), { body: whole }),
+        await mergePatch(world.alice, made, { metadata: { annotations }, spec }),
+      ]) {
+        expect({ status, message: body.message }).toEqual({
+          status: 403,
+          message: expect.stringContaining(refusal),
+        });
+        expect(body.message).not.toContain(login);
+      }
     });
 
     it.each([
