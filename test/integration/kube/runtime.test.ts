@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { configMaps, events, leases } from '../../../src/api/resources.ts';
 import { Reflector } from '../../../src/kube/cache/reflector.ts';
@@ -189,43 +188,6 @@ describe('reflector', () => {
       expect(log.length).toBe(pages ? 1 : 0);
     });
     for (const name of names) await client.delete(configMaps, { namespace, name: nameOf(name) });
-  });
-
-  it('sees what happened while the API server was away, deletions included', async () => {
-    const own = await startControlPlane({ name: 'kube-restart' });
-    const ownClient = createKubeClient({
-      kubeConfig: kubeConfigSource({ file: own.adminKubeconfig }),
-      userAgent: 'test',
-    });
-    const abort = new AbortController();
-    try {
-      const store = new Store<Slim>();
-      const options = {
-        client: ownClient,
-        resource: configMaps,
-        toRecord,
-        store,
-        log: silentLogger,
-        clock: systemClock,
-      };
-      const reflector = new Reflector<Slim>({ ...options, random: Math.random });
-      for (const name of ['stays', 'goes'])
-        await ownClient.create(configMaps, configMap(name, '1'), { namespace });
-      const running = reflector.run(abort.signal);
-      await reflector.synced(abort.signal);
-      await own.stopApiServer();
-      await own.startApiServer();
-      await ownClient.delete(configMaps, { namespace, name: nameOf('goes') });
-      await ownClient.create(configMaps, configMap('new', '1'), { namespace });
-      await waitFor('the changes', () => store.get(`${namespace}/${nameOf('new')}`) !== undefined, 60_000);
-      await waitFor('the deletion', () => store.size === 2);
-      abort.abort();
-      await running;
-    } finally {
-      abort.abort();
-      await ownClient.close();
-      await own.stop();
-    }
   });
 });
 
