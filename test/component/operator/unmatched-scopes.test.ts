@@ -4,7 +4,6 @@ import { reasons } from '../../../src/api/reasons.ts';
 import { Simulation } from './simulation.ts';
 
 const keys = 'ownedaccesskeys';
-const tokens = 'directclusterendpointtokens';
 const scope = { projects: [{ project: 'shop' }] };
 
 async function begun(): Promise<Simulation> {
@@ -30,21 +29,6 @@ const warned = (simulation: Simulation): string[] =>
 
 const versionsOf = (simulation: Simulation, name: string): number =>
   simulation.api.changes.filter(({ object }) => object.metadata.name === name).length;
-
-const ready = (simulation: Simulation): unknown[] =>
-  simulation.records().map(({ conditions }) => findCondition(conditions, conditionTypes.ready)?.status);
-
-it('a key and a token whose scope names nothing say so once, and work', async () => {
-  const simulation = await begun();
-  simulation.create(keys, 'ci', { user: 'alice', scope });
-  simulation.create(tokens, 'deployer', { scope });
-  await simulation.runUntilIdle();
-  await later(simulation);
-  await later(simulation);
-  expect(unmatched(simulation)).toEqual(['ci', 'deployer']);
-  expect(warned(simulation)).toEqual(['ScopeMatchesNothing ci', 'ScopeMatchesNothing deployer']);
-  expect(ready(simulation)).toEqual(['True', 'True']);
-});
 
 it('the condition goes when the project comes, and is said again when it goes', async () => {
   const simulation = await begun();

@@ -25,31 +25,24 @@ async function untilUnbound(object: Stored): Promise<void> {
   await until('nothing is bound', async () => cluster.bindingsOf(object).length === 0, { timeoutMs: 90_000 });
 }
 
-describe('a kubeconfig that is deleted and whose finalizer is taken off at once', () => {
-  it('loses its binding all the same', async () => {
+describe('nothing stays bound', () => {
+  it('of kubeconfigs that are deleted and whose finalizers are taken off at once', async () => {
     const project = await cluster.project(world);
     const objects = await Promise.all(Array.from({ length: 10 }, async () => await project.issued()));
     for (const object of objects) await deleteAndStrip(object);
     for (const object of objects) await untilUnbound(object);
   });
 
-  it('loses its binding also when no operator was there', async () => {
+  it('of a kubeconfig, and of an instance, to which that is done while no operator is there', async () => {
     const object = await (await cluster.project(world)).issued();
+    const other = await cluster.project(world);
+    const below = await other.issued();
     await world.killOperator();
     await deleteAndStrip(object);
+    await deleteAndStrip(other.instance);
     await world.startOperator();
     await untilUnbound(object);
+    await untilUnbound(below);
     await admin.untilGone(object);
-  });
-});
-
-describe('an instance that is deleted and whose finalizer is taken off while no operator is there', () => {
-  it('leaves no certificate bound', async () => {
-    const project = await cluster.project(world);
-    const object = await project.issued();
-    await world.killOperator();
-    await deleteAndStrip(project.instance);
-    await world.startOperator();
-    await untilUnbound(object);
   });
 });
