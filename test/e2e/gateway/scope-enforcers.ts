@@ -103,9 +103,11 @@ class Enforced {
     const { direct } = this.#asking;
     const user = await direct.user();
     await bindRole(direct.inside.admin, user, 'cluster-admin');
+    const { cluster, world } = direct;
+    const above = await world.holder({ user, scope: { clusters: [{ cluster }] } });
     await concurrently(groups, async (group) => {
       try {
-        await this.#make(group, user);
+        await this.#make(group, above.object.metadata.name);
       } catch (error) {
         // The kinds refuse what no scope can be.
         if (!/is invalid|422|must/.test(String(error))) throw error;
@@ -120,17 +122,15 @@ class Enforced {
       await until('the webhook knows the token', async () => !(await ask(each)).text.includes(notKnown));
   }
 
-  /** Below a key for this cluster, so that an API server of it may take the token. */
-  async #make({ about, scope, ancestors = [] }: Vectors, user: string): Promise<void> {
+  /** `above`: a key for this cluster, so that an API server of it may take the token. */
+  async #make({ about, scope, ancestors = [] }: Vectors, above: string): Promise<void> {
     const { world, cluster } = this.#asking.direct;
     // The cluster of the rows is called `eu`.
     const named = (of: object): object =>
       JSON.parse(JSON.stringify(of).replaceAll('"cluster":"eu"', `"cluster":"${cluster}"`));
-    let accessKey: string | undefined;
-    for (const above of [{ clusters: [{ cluster }] }, ...[...ancestors].reverse().map(named)]) {
-      const spec = accessKey === undefined ? { user } : { accessKey };
-      accessKey = (await world.holder({ ...spec, scope: above })).object.metadata.name;
-    }
+    let accessKey = above;
+    for (const ancestor of [...ancestors].reverse().map(named))
+      accessKey = (await world.holder({ accessKey, scope: ancestor })).object.metadata.name;
     const spec = { accessKey, ...(scope === undefined ? {} : { scope: named(scope) }) };
     const { key } = await world.holder(spec);
     const token = await world.admin.untilReady(await world.admin.createToken(spec));
