@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { bindRole } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { group } from '../../../src/api/names.ts';
-import { ownedAccessKeys } from '../../../src/api/resources.ts';
+import { ownedAccessKeys, roleBindings, roles, virtualClusterInstances } from '../../../src/api/resources.ts';
 import { fourTargets } from './four-targets.ts';
 import { installCommandLine } from './installed-command-line.ts';
 import { knownHolder, untilKnown, untilReached, untilUnknown } from './known-holder.ts';
@@ -70,7 +71,7 @@ describe('a person with a key and a base URL', () => {
   it('works on with the next kubectl after a 401 in the middle of work', async () => {
     const [file = ''] = cacheFiles();
     const { key } = JSON.parse(readFileSync(file, 'utf8'));
-    await plane.kubectl(['delete', 'oak', ...(await children()).map(({ metadata }) => metadata.name)]);
+    for (const { metadata } of await children()) await admin.delete({ kind: ownedAccessKeys.kind, metadata });
     await untilUnknown(gateway, key);
     const failed = await kubectl('get configmaps -n default');
     expect(failed.code).not.toBe(0);
@@ -131,22 +132,16 @@ describe('a holder with nothing but the verb use on one virtual cluster', () => 
     verbs: ['use'],
     resourceNames: [instance],
   };
-  const rbac = 'rbac.authorization.k8s.io';
-  const manifests = {
-    apiVersion: 'v1',
-    kind: 'List',
-    items: [
-      { apiVersion: `${rbac}/v1`, kind: 'Role', metadata: { name: bob, namespace }, rules: [rule] },
-      {
-        ...{ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata: { name: bob, namespace } },
-        roleRef: { apiGroup: rbac, kind: 'Role', name: bob },
-        subjects: [{ apiGroup: rbac, kind: 'User', name: bob }],
-      },
-    ],
-  };
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const metadata = { name: bob, namespace };
 
   it('sees it, and nothing else, in lists, tables, gets and watches of kubectl', async () => {
-    await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifests) });
+    await admin.createObject(roles, { kind: 'Role', metadata, rules: [rule] });
+    await admin.createObject(roleBindings, {
+      ...{ kind: 'RoleBinding', metadata },
+      roleRef: { apiGroup, kind: 'Role', name: bob },
+      subjects: [{ apiGroup, kind: 'User', name: bob }],
+    });
     const { key } = await knownHolder(world, { user: bob });
     await untilReached(gateway, key, paths['virtual cluster']);
     const config = { env: { KUBECONFIG: await gateway.kubeconfig(key) } };
@@ -173,9 +168,8 @@ describe('a holder with nothing but the verb use on one virtual cluster', () => 
       const shows = async (part: string) =>
         await until(`the watch shows ${part}`, async () => text.includes(part));
       await shows(instance);
-      const patch = JSON.stringify({ metadata: { annotations: { 'example.com/seen': 'by-the-watch' } } });
-      for (const [name, place] of [[instance, namespace]])
-        await plane.kubectl(['patch', 'vci', name ?? '', '-n', place ?? '', '--type=merge', '-p', patch]);
+      const shown = { kind: virtualClusterInstances.kind, metadata: { name: instance, namespace } };
+      await admin.annotate(shown, { 'example.com/seen': 'by-the-watch' });
       await shows('by-the-watch');
     } finally {
       child.kill();
@@ -192,13 +186,7 @@ it('latchkey check finds this installation whole, with real kubectl', async () =
 it('latchkey who-can names the user, and by which binding', async () => {
   const root = world.name('root');
   const administrator = await knownHolder(world, { user: root });
-  await plane.kubectl([
-    'create',
-    'clusterrolebinding',
-    root,
-    '--clusterrole=cluster-admin',
-    `--user=${root}`,
-  ]);
+  await bindRole(admin, root, 'cluster-admin');
   const asked = async () =>
     (
       await latchkey(`who-can ${paths.cluster} ${place} -o name`, {

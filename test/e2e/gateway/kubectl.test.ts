@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
+import { configMaps } from '../../../src/api/resources.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { kubectlWith } from './known-holder.ts';
 
@@ -33,8 +34,10 @@ const podOf = (name: string) => ({
   },
 });
 
-const dataOf = async (name: string): Promise<unknown> =>
-  JSON.parse(await kubectl.ok(['get', 'configmap', name, '-o', 'jsonpath={.data}']));
+/** At the API server, for what is only there to be worked with. */
+const makeMap = async (name: string, data: Readonly<Record<string, string>> = {}) =>
+  await admin.createObject(configMaps, mapOf(name, data));
+const dataOf = async (name: string): Promise<unknown> => (await admin.get(mapOf(name))).data;
 
 /** Returns the message of a failure. */
 async function failureOf(holder: Kubectl, ...args: string[]): Promise<string> {
@@ -88,15 +91,15 @@ describe('kubectl get', () => {
 
   it('follows changes with --watch, each as soon as it happens', async () => {
     const name = world.name('map');
-    await kubectl.send('create', mapOf(name, { a: '1' }));
+    const map = await makeMap(name, { a: '1' });
     const watching = await kubectl.begin([
       ...['get', 'configmap', name, '--watch', '--output-watch-events'],
       '-o=jsonpath={.type} {.object.data.a}{"\\n"}',
     ]);
     await watching.until('the first event', (lines) => lines.includes('ADDED 1'));
-    await kubectl.ok(['patch', 'configmap', name, '-p', '{"data":{"a":"2"}}']);
+    await admin.patch(map, { data: { a: '2' } });
     await watching.until('the change', (lines) => lines.includes('MODIFIED 2'));
-    await kubectl.ok(['delete', 'configmap', name]);
+    await admin.delete(map);
     await watching.until('the end', (lines) => lines.includes('DELETED 2'));
     await watching.end();
   });
@@ -133,7 +136,7 @@ describe('kubectl apply', () => {
 describe('kubectl', () => {
   it('patches in every form, replaces, labels and deletes', async () => {
     const name = world.name('map');
-    await kubectl.send('create', mapOf(name, { a: '1' }));
+    await makeMap(name, { a: '1' });
     const patch = async (type: string, body: object) =>
       await kubectl.ok(['patch', 'configmap', name, `--type=${type}`, '-p', JSON.stringify(body)]);
     await patch('merge', { data: { b: '2' } });
@@ -149,15 +152,15 @@ describe('kubectl', () => {
 
   it('waits for a field and for a deletion', async () => {
     const name = world.name('map');
-    await kubectl.send('create', mapOf(name));
+    const map = await makeMap(name);
     const wait = async (condition: string) =>
       await kubectl.ok(['wait', `configmap/${name}`, `--for=${condition}`, '--timeout=120s']);
     const [met] = await Promise.all([
       wait('jsonpath={.data.done}=yes'),
-      kubectl.ok(['patch', 'configmap', name, '-p', '{"data":{"done":"yes"}}']),
+      admin.patch(map, { data: { done: 'yes' } }),
     ]);
     expect(met).toBe(`configmap/${name} condition met\n`);
-    await Promise.all([wait('delete'), kubectl.ok(['delete', 'configmap', name])]);
+    await Promise.all([wait('delete'), admin.delete(map)]);
   });
 
   it('knows the kinds, their fields and the version of the server', async () => {
@@ -172,7 +175,7 @@ describe('kubectl', () => {
 
   it('with a scope knows the kinds as well, and does no more than the scope says', async () => {
     const name = world.name('map');
-    await kubectl.send('create', mapOf(name));
+    await makeMap(name);
     expect(await narrow.ok(['api-resources'])).toContain('configmaps');
     expect(await narrow.ok(['explain', 'configmap.data'])).toContain('FIELD: data');
     expect(await narrow.ok(['get', 'configmap', name, '-o', 'name'])).toBe(`configmap/${name}\n`);
@@ -259,6 +262,7 @@ describe('kubectl auth', () => {
     const whoAmI = await narrow.ok(['auth', 'whoami']);
     expect(whoAmI).toMatch(new RegExp(`^Username +${alice}$`, 'm'));
     expect(whoAmI).toContain(`${narrow.object.metadata.name}/${narrow.object.metadata.uid}`);
+    expect(await failureOf(kubectl, 'get', 'configmaps', '--as=bob')).toContain('cannot impersonate');
   });
 });
 
