@@ -1,14 +1,17 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type Stored, secondsAfter } from '../../../lab/operator/api.ts';
-import { firstRowOf, kubectlOf, placeOf } from '../../../lab/operator/kubectl.ts';
+import { firstRowOf, Kubectl, placeOf } from '../../../lab/operator/kubectl.ts';
 import { manifestOf } from '../../../lab/operator/manifest.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { directClusterEndpointTokens, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { reasons } from '../../../src/api/reasons.ts';
+import { ownedAccessKeys } from '../../../src/api/resources.ts';
 import { credentialHash } from '../../../src/credentials/keys/credential-hash.ts';
 
 const world = await operatorWorld();
-const kubectl = await kubectlOf(world, 'output-user');
+const { admin } = world;
+const user = await world.user('output-user');
+const kubectl = new Kubectl(world, user.kubeconfig);
 
 describe('kubectl wait', () => {
   it('returns as soon as a new object is ready, and at once for one that is', async () => {
@@ -20,15 +23,13 @@ describe('kubectl wait', () => {
     );
     await kubectl.ok(wait);
     // After a lost wake-up it would be the next look at everything, in minutes.
-    const ready = await world.admin.get(key);
+    const ready = await admin.get(key);
     expect(secondsAfter(Date.parse(ready.metadata.creationTimestamp), ready)).toBeLessThan(30);
   });
 
   it('sees that a key stopped working', async () => {
-    const key = manifestOf(ownedAccessKeys);
-    await kubectl.send('apply', key);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(key)]);
-    await kubectl.send('apply', { ...key, spec: { user: 'alice', disabled: true } });
+    const key = await admin.untilReady(await user.api.createKey());
+    await user.api.patch(key, { spec: { disabled: true } });
     await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=120s', ...placeOf(key)]);
     await kubectl.ok(['wait', '--for=jsonpath={.status.active}=false', '--timeout=120s', ...placeOf(key)]);
   });
@@ -43,10 +44,8 @@ describe('kubectl get', () => {
   };
 
   it('shows an access key without the key', async () => {
-    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', type: 'User', ttl: 3_600 });
-    await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
-    const key = await kubectl.get(manifest);
+    const spec = { user: 'alice', type: 'User', ttl: 3_600 };
+    const key = await admin.untilReady(await user.api.createKey(spec));
 
     const { row, wide, text } = await rowsOf(key);
 
@@ -68,10 +67,7 @@ describe('kubectl get', () => {
   });
 
   it('shows a token without the token', async () => {
-    const manifest = manifestOf(directClusterEndpointTokens, { ttl: 3_600 });
-    await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
-    const token = await kubectl.get(manifest);
+    const token = await admin.untilReady(await user.api.createToken({ ttl: 3_600 }));
 
     const { row, wide, text } = await rowsOf(token);
 
@@ -91,10 +87,8 @@ describe('kubectl get', () => {
   });
 
   it('tells why a key does not work', async () => {
-    const manifest = manifestOf(ownedAccessKeys, { user: 'alice', disabled: true });
-    await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready=False', '--timeout=120s', ...placeOf(manifest)]);
-    const { wide, described } = await rowsOf(await kubectl.get(manifest));
+    const key = await user.api.createKey({ user: 'alice', disabled: true });
+    const { wide, described } = await rowsOf(await admin.untilRefused(key, reasons.disabled));
     expect(wide).toMatchObject({ STATE: 'Disabled' });
     expect(described).toContain('The key is disabled by spec.disabled.');
   });
@@ -139,11 +133,8 @@ describe('kubectl get --watch', () => {
 
 describe('kubectl events', () => {
   it('lists what happened to a key', async () => {
-    const manifest = manifestOf(ownedAccessKeys);
-    await kubectl.send('apply', manifest);
-    await kubectl.ok(['wait', '--for=condition=Ready', '--timeout=120s', ...placeOf(manifest)]);
-    const key = await kubectl.get(manifest);
-    await world.admin.untilEvent(key, 'Issued');
+    const key = await user.api.createKey();
+    await admin.untilEvent(key, 'Issued');
     const { stdout } = await world.plane.kubectl(['events', '--for', placeOf(key)[0] ?? '', '-n', 'default']);
     expect(stdout).toMatch(/Normal +Issued +OwnedAccessKey\/\S+ +The credential with serial 1 was issued\./);
   });
