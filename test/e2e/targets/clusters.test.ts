@@ -1,68 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { conditionOf, type Stored, type Target } from '../../../lab/operator/api.ts';
+import { conditionOf } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
-import { virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { clusters, spaceInstances } from '../../../src/api/resources.ts';
-import { type Access, accessOf, accessSecretOf, callAs, foundInTarget, makeCluster } from './target-world.ts';
+import { type Access, accessOf, callAs, makeCluster } from './target-world.ts';
 
 const world = await operatorWorld();
-const connected = await virtualCluster({ name: 'connected' });
 const { admin } = world;
-
-describe('a connected cluster', () => {
-  let cluster: Stored;
-  let secret: Target;
-  let space: Stored;
-
-  beforeAll(async () => {
-    const name = uniqueName('later');
-    const clusterRef = { cluster: name, namespace: 'shop' };
-    space = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
-    await admin.untilRefused(space, 'ClusterNotFound');
-    const made = await makeCluster(world, await connected.adminKubeConfig());
-    ({ cluster, secret } = made);
-    await admin.untilReady(cluster);
-  });
-
-  it('is connected without a binding of users', async () => {
-    expect(await foundInTarget(connected)).toEqual(['account', 'role', 'binding']);
-    const ready = await admin.get(cluster);
-    expect(ready.status.phase).toBe('Ready');
-    expect(ready.metadata.finalizers).toEqual(['management.platform.sh/cluster']);
-    const access = await accessOf(world, cluster);
-    const headers = { 'impersonate-user': 'alice' };
-    const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-    expect((await callAs(access, 'POST', review, headers)).status).toBe(201);
-    await admin.untilEvent(cluster, 'Connected');
-  });
-
-  it('makes its spaces ready, and takes them along when it is not', async () => {
-    const clusterRef = { cluster: cluster.metadata.name, namespace: 'default' };
-    const own = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
-    expect((await admin.untilReady(own)).status.phase).toBe('Ready');
-    const entry = (await admin.get(secret)).data?.['value'];
-    await admin.patch(secret, { data: { value: null } });
-    await admin.untilRefused(cluster, 'KubeConfigNotFound');
-    await admin.untilRefused(own, 'ClusterNotReady');
-    await admin.patch(secret, { data: { value: entry } });
-    await admin.untilReady(own);
-    await admin.delete(own);
-    await admin.untilGone(own);
-  });
-
-  it('leaves nothing behind when it is deleted', async () => {
-    const clusterRef = { cluster: cluster.metadata.name, namespace: 'default' };
-    const orphan = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
-    await admin.untilReady(orphan);
-    await admin.delete(cluster);
-    await admin.untilGone(cluster);
-    await admin.untilRefused(orphan, 'ClusterNotFound');
-    expect(await foundInTarget(connected)).toEqual([]);
-    expect(await admin.find(accessSecretOf(cluster))).toBeUndefined();
-  });
-});
 
 describe('the platform itself as a connected cluster', () => {
   const names = ['latchkey-system/secrets/latchkey-signing-keys', 'latchkey-targets/secrets'];

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createAuthority, createServer } from '../../../lab/controlplane/certificates.ts';
-import { type ApiEvent, conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { type ApiEvent, conditionOf, type Stored, type Target } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { metricOf } from '../../../lab/operator/telemetry.ts';
@@ -12,7 +12,13 @@ import { until } from '../../../lab/operator/until.ts';
 import { type SecretForm, virtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { targetSettings } from '../../../lab/operator/world.ts';
 import { group, labels } from '../../../src/api/names.ts';
-import { configMaps, events, namespaces, virtualClusterInstances } from '../../../src/api/resources.ts';
+import {
+  configMaps,
+  events,
+  namespaces,
+  spaceInstances,
+  virtualClusterInstances,
+} from '../../../src/api/resources.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { adminDocument } from '../../builders/admin-kube-config.ts';
 import { gatewayWorld } from '../gateway/gateway-world.ts';
@@ -26,6 +32,7 @@ import {
   type InstanceOptions,
   inTarget,
   type Made,
+  makeCluster,
   makeInstance,
   workAs,
 } from './target-world.ts';
@@ -73,6 +80,59 @@ describe.each<SecretForm>(['vcluster', 'cluster-api', 'kamaji'])('the Secret of 
     await admin.untilEvent(instance, 'Deleted');
     expect(await foundInTarget(cluster)).toEqual([]);
     expect(await admin.find(accessSecretOf(instance))).toBeUndefined();
+  });
+});
+
+describe('a connected cluster', () => {
+  let dialled: Stored;
+  let secret: Target;
+  let space: Stored;
+
+  beforeAll(async () => {
+    const name = uniqueName('later');
+    const clusterRef = { cluster: name, namespace: 'shop' };
+    space = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    await admin.untilRefused(space, 'ClusterNotFound');
+    const made = await makeCluster(world, await cluster.adminKubeConfig());
+    [dialled, secret] = [made.cluster, made.secret];
+    await admin.untilReady(dialled);
+  });
+
+  it('is connected without a binding of users', async () => {
+    expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding']);
+    const ready = await admin.get(dialled);
+    expect(ready.status.phase).toBe('Ready');
+    expect(ready.metadata.finalizers).toEqual(['management.platform.sh/cluster']);
+    const access = await accessOf(world, dialled);
+    const headers = { 'impersonate-user': 'alice' };
+    const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    expect((await callAs(access, 'POST', review, headers)).status).toBe(201);
+    await admin.untilEvent(dialled, 'Connected');
+  });
+
+  it('makes its spaces ready, and takes them along when it is not', async () => {
+    const clusterRef = { cluster: dialled.metadata.name, namespace: 'default' };
+    const own = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    expect((await admin.untilReady(own)).status.phase).toBe('Ready');
+    const entry = (await admin.get(secret)).data?.['value'];
+    await admin.patch(secret, { data: { value: null } });
+    await admin.untilRefused(dialled, 'KubeConfigNotFound');
+    await admin.untilRefused(own, 'ClusterNotReady');
+    await admin.patch(secret, { data: { value: entry } });
+    await admin.untilReady(own);
+    await admin.delete(own);
+    await admin.untilGone(own);
+  });
+
+  it('leaves nothing behind when it is deleted', async () => {
+    const clusterRef = { cluster: dialled.metadata.name, namespace: 'default' };
+    const orphan = await admin.create(spaceInstances, { clusterRef }, { name: uniqueName('space') });
+    await admin.untilReady(orphan);
+    await admin.delete(dialled);
+    await admin.untilGone(dialled);
+    await admin.untilRefused(orphan, 'ClusterNotFound');
+    expect(await foundInTarget(cluster)).toEqual([]);
+    expect(await admin.find(accessSecretOf(dialled))).toBeUndefined();
   });
 });
 
