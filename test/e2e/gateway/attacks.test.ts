@@ -125,14 +125,6 @@ describe('an access review', () => {
     );
     expect(answer).toMatch(/^HTTP\/1\.1 415 [\s\S]*UnsupportedMediaType/);
   });
-
-  it('is what kubectl asks with, and who a scoped key is works as well', async () => {
-    const kubeconfig = await gateway.kubeconfig(await keyOf({ scope }));
-    const kubectl = async (...args: string[]) => (await world.plane.kubectl(args, { kubeconfig })).stdout;
-    expect(await kubectl('auth', 'can-i', 'get', 'configmaps/a')).toBe('yes\n');
-    expect(await kubectl('auth', 'can-i', 'delete', 'configmaps/a')).toMatch(/^no/);
-    expect(await kubectl('auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}')).toBe(alice);
-  });
 });
 
 describe('the right to use a target', () => {

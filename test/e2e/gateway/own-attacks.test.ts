@@ -66,6 +66,7 @@ const publicPlaces = [
   '/kind',
   '/apiVersion',
   '/spec/displayName',
+  '/spec/user',
   '/spec/ttl',
   '/spec/scope',
   '/spec/secretRef',

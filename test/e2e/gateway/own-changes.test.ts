@@ -179,29 +179,6 @@ describe('a patch', () => {
     expect(await works(client)).toBe(true);
   });
 
-  it('can copy nothing of a credential but its hash', async () => {
-    const stored = await admin.untilReady(await admin.createKey({ user: alice }));
-    const path = `${ownKeys}/${stored.metadata.name}`;
-    await until('the gateway has it', async () => (await holder.send('GET', path)).status === 200);
-    const to = [
-      '/metadata/annotations/note',
-      '/spec/displayName',
-      '/spec/ttl',
-      '/metadata/name',
-      '/spec/user',
-    ];
-    for (const op of ['copy', 'move']) {
-      for (const target of to) {
-        const body = [{ op, from: '/spec/key', path: target }];
-        const { text } = await holder.send('PATCH', path, { type: jsonPatch, body });
-        expect(text).not.toContain(stored.spec['key']);
-      }
-    }
-    const { spec, metadata } = await admin.get(stored);
-    expect(spec['key']).toBe(stored.spec['key']);
-    expect(JSON.stringify([metadata, { ...spec, key: '' }])).not.toContain(stored.spec['key']);
-  });
-
   it.each([
     ['a failing test', jsonPatch, [{ op: 'test', path: '/spec/user', value: 'x' }], 422],
     ['a path that is not there', jsonPatch, [{ op: 'remove', path: '/spec/none' }], 422],

@@ -62,16 +62,6 @@ describe('a key of one’s own', () => {
     expect([none.status, none.body.spec.groups]).toEqual([201, []]);
   });
 
-  it.each([
-    ['generateName', { metadata: { generateName: 'ci-' } }, /^ci-[a-z0-9]{5,}$/],
-    ['neither', {}, /^key-[a-z0-9]{5,}$/],
-  ])('gets a name of the server with %s', async (_, body, form) => {
-    const answer = await holder.send('POST', ownKeys, { body });
-    expect(answer.status).toBe(201);
-    expect(answer.body.metadata.name).toMatch(form);
-    expect(answer.body.spec.user).toBe(alice);
-  });
-
   it('is made from YAML and answered in YAML', async () => {
     const body = 'apiVersion: management.platform.sh/v1\nkind: OwnedAccessKey\nspec:\n  ttl: 600\n';
     const answer = await holder.send('POST', ownKeys, {

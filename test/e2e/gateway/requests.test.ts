@@ -129,36 +129,3 @@ describe('the last use of a key', () => {
     expect((await admin.get(denied.object)).status).not.toHaveProperty('lastActivity');
   });
 });
-
-describe('kubectl through the gateway', () => {
-  it('is told what the scope takes away', async () => {
-    const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['configmaps'] }] }] };
-    const { key } = await world.holder({ user: alice, scope });
-    await get(configMaps, key);
-    const kubeconfig = await gateway.kubeconfig(key);
-    const canI = async (...args: string[]) =>
-      (await world.plane.kubectl(['auth', 'can-i', ...args], { kubeconfig })).stdout;
-    expect(await canI('get', 'configmaps/a')).toBe('yes\n');
-    expect(await canI('delete', 'configmaps')).toMatch(/^no - .*OwnedAccessKey/);
-    expect(await canI('get', 'secrets')).toMatch(/^no/);
-  });
-
-  it('reads, writes and is told who it is', async () => {
-    const { key } = await world.holder({ user: alice });
-    await get(configMaps, key);
-    const kubeconfig = await gateway.kubeconfig(key);
-    const kubectl = async (...args: string[]) => {
-      const { stdout, stderr, exitCode } = await world.plane.kubectl(args, { kubeconfig });
-      return exitCode === 0 ? stdout : stderr;
-    };
-    const name = world.name('map');
-    expect(await kubectl('create', 'configmap', name, '--from-literal=a=1')).toBe(
-      `configmap/${name} created\n`,
-    );
-    expect(await kubectl('get', 'configmap', name, '-o', 'jsonpath={.data.a}')).toBe('1');
-    expect(await kubectl('delete', 'configmap', name)).toContain('deleted');
-    expect(await kubectl('auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}')).toBe(alice);
-    expect(await kubectl('get', 'secrets')).toContain('cannot list resource "secrets"');
-    expect(await kubectl('get', 'configmaps', '--as=bob')).toContain('cannot impersonate');
-  });
-});
