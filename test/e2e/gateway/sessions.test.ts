@@ -34,9 +34,6 @@ afterAll(() => void page.close());
 const spdy = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' };
 const protocols = { websocket: {}, SPDY: spdy };
 
-/** Has both outputs and an exit code of its own. */
-const command = ['sh', '-c', 'cat; echo problem >&2; exit 3'];
-
 interface Session {
   readonly kubectl: Kubectl;
   readonly pod: string;
@@ -45,17 +42,15 @@ interface Session {
 }
 
 const commands: Readonly<Record<string, (session: Session) => Promise<void>>> = {
-  'exec sends a megabyte and gets it back, with both outputs and the exit code of the command': async ({
-    kubectl,
-    pod,
-    env,
-  }) => {
-    const { stdout, stderr, exitCode } = await kubectl.run(['exec', '-i', pod, '--', ...command], {
-      env,
-      input: text,
-    });
-    expect([stdout === text, exitCode]).toEqual([true, 3]);
+  'exec has both outputs and the exit code of the command': async ({ kubectl, pod, env }) => {
+    const command = ['exec', pod, '--', 'sh', '-c', 'echo out; echo problem >&2; exit 3'];
+    const { stdout, stderr, exitCode } = await kubectl.run(command, { env });
+    expect([stdout, exitCode]).toEqual(['out\n', 3]);
     expect(stderr).toMatch(/^problem\n/);
+  },
+  'exec sends a megabyte, and gets it back': async ({ kubectl, pod, env }) => {
+    const { stdout, exitCode } = await kubectl.run(['exec', '-i', pod, '--', 'cat'], { env, input: text });
+    expect([stdout === text, exitCode]).toEqual([true, 0]);
   },
   'attach shows what is there, and what is typed': async ({ kubectl, pod, env }) => {
     const { stdout, exitCode } = await kubectl.run(['attach', '-i', pod], { env, input: 'typed\n' });
@@ -82,38 +77,24 @@ const commands: Readonly<Record<string, (session: Session) => Promise<void>>> = 
 };
 
 const older = await olderKubectl();
-type Protocol = keyof typeof protocols;
-/**
- * How the gateway lets a session in depends on target and protocol, and what the API server behind it asks of a node depends on
- * protocol and node. Each of these pairs is here; the API server of the platform and the other one have the three targets in common.
- */
-const ways: Readonly<Record<keyof typeof paths, Readonly<Record<Protocol, readonly NodeKind[]>>>> = {
-  platform: { websocket: nodeKinds, SPDY: nodeKinds },
-  cluster: { websocket: ['is asked over SPDY'], SPDY: ['takes websockets itself'] },
-  space: { websocket: ['takes websockets itself'], SPDY: ['is asked over SPDY'] },
-  'virtual cluster': { websocket: ['is asked over SPDY'], SPDY: ['takes websockets itself'] },
-};
-const rows = Object.entries(ways).flatMap(([target, nodesBy]) =>
-  Object.entries(nodesBy).flatMap(([protocol, nodes]) =>
-    nodes.map((node) => ({ target, protocol: protocol as Protocol, node })),
+const rows = Object.entries(paths).flatMap(([target, place]) =>
+  nodeKinds.flatMap((node) =>
+    Object.entries(protocols).map(([protocol, env]) => ({ target, place, node, protocol, env })),
   ),
 );
 /** In a space alone: the ways into the others are the same for it. */
-const olderRows = (['websocket', 'SPDY'] as const).map((protocol) => ({
-  ...{ target: 'space', protocol, node: 'is asked over SPDY' as const },
-  program: older,
-}));
+const olderRows = rows
+  .filter(({ target, node }) => target === 'space' && node === 'is asked over SPDY')
+  .map((row) => ({ ...row, program: older }));
 
 describe.each([
   ...rows.map((row) => ({ ...row, version: kubernetesVersion, program: undefined })),
   ...olderRows.map((row) => ({ ...row, version: olderKubectlVersion })),
 ])(
   'kubectl $version over $protocol, in the target $target, to a node that $node:',
-  async ({ target, node, protocol, program }) => {
-    const place = paths[target as keyof typeof paths];
+  async ({ target, place, node, env, program }) => {
     const kubectl = new Kubectl(world, await gateway.kubeconfig(key, place), program);
     const pod = podIn(target, node);
-    const env = protocols[protocol];
     // Few at a time: each is a process.
     it.concurrent.each(Object.entries(commands))('%s', async (_, run) => await run({ kubectl, pod, env }));
   },
@@ -190,6 +171,7 @@ describe.each(nodeKinds)('a pod on a node that %s', async (node) => {
   const pod = podIn('space', node);
   const kubeconfig = await gateway.kubeconfig(key, paths.space);
   const clientNode = new ClientNodeSessions(kubeconfig, pod);
+  const command = ['sh', '-c', 'cat; echo problem >&2; exit 3'];
 
   it('is open to exec and attach of client-node', async () => {
     const [stdout, stderr] = [text, 'problem\n'];
@@ -242,6 +224,7 @@ describe.each(await refusingProxies(targets))(
   'behind a proxy $place that $how',
   ({ kubeconfig, pod, proxy }) => {
     const refused = expect.stringMatching(/^GET 4\d\d websocket$/);
+    const command = ['sh', '-c', 'cat; echo problem >&2; exit 3'];
 
     it('kubectl falls back to SPDY, and has the output and the exit code of a command', async () => {
       const before = (await proxy.upgrades()).length;
