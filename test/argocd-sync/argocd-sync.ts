@@ -10,7 +10,7 @@ export interface Operation {
   readonly earlier?: readonly Applied[];
   /** The option `Replace=true`. */
   readonly replace?: boolean;
-  /** How long an operation that does not end is waited for. Default: 60. */
+  /** How long an operation that does not end is waited for. Default: 180, which nothing is judged by. */
   readonly patienceSeconds?: number;
   /** Whether it is terminated then, as `argocd app terminate-op` does. */
   readonly terminate?: boolean;
@@ -50,7 +50,7 @@ export class SyncEngine {
   }
 
   /** One operation, from the click on Sync to its end, or as far as it comes. */
-  async operate({ patienceSeconds = 60, ...operation }: Operation): Promise<Outcome> {
+  async operate({ patienceSeconds = 180, ...operation }: Operation): Promise<Outcome> {
     const order = { kubeconfig: this.#kubeconfig, scripts: allScripts(), patienceSeconds, ...operation };
     const output = await new Promise<string>((resolve, reject) => {
       const timeout = (patienceSeconds + 60) * 1_000;

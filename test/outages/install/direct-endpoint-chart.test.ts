@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
 import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
 import { configFolder } from '../../../lab/operator/kustomization.ts';
 import { directEndpoint } from '../../../src/api/names.ts';
@@ -22,6 +23,17 @@ const find = (objects: readonly Rendered[], kind: string): Rendered =>
   objects.find((object) => object.kind === kind)!;
 const template = async (helm: Helm, ...args: readonly string[]) =>
   await templateOf(helm, endpointChartFolder, [...required, ...args]);
+
+const run = async (helm: Helm, from: string, command: string, ...args: readonly string[]) =>
+  await helm.okWithoutWarning(plane.adminKubeconfig, [
+    ...[command, 'endpoint', `--namespace=${from}`],
+    ...args,
+  ]);
+const kubectl = async (...args: string[]) => {
+  const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
+  expect([exitCode, stderr]).toEqual([0, '']);
+  return stdout;
+};
 
 describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
   let helm: Helm;
@@ -49,37 +61,58 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
     expect(inOrder(others).map(withoutForm)).toEqual(inOrder(expected).map(withoutForm));
   });
 
-  const run = async (from: string, command: string, ...args: string[]) =>
-    await helm.okWithoutWarning(plane.adminKubeconfig, [
-      ...[command, 'endpoint', `--namespace=${from}`],
-      ...args,
-    ]);
-  const kubectl = async (...args: string[]) => {
-    const { exitCode, stdout, stderr } = await plane.kubectl([...args, '-n', namespace]);
-    expect([exitCode, stderr]).toEqual([0, '']);
-    return stdout;
-  };
-
   // Comes first: a release does not take over the namespace that the next test makes. One of the other Helm with the same name does.
   it('leaves the Secrets that you made, when it was installed from another namespace and is taken away', async () => {
-    await run('default', 'install', endpointChartFolder, ...required);
+    await run(helm, 'default', 'install', endpointChartFolder, ...required);
     await kubectl('create', 'secret', 'generic', 'agent', '--from-literal=key=mine');
     onTestFinished(async () => void (await kubectl('delete', 'secret', 'agent')));
-    await run('default', 'uninstall');
+    await run(helm, 'default', 'uninstall');
     expect(await kubectl('get', 'namespace', namespace, '-o', 'jsonpath={.status.phase}')).toBe('Active');
     expect(await kubectl('get', 'secrets,deployments,services', '-o', 'name')).toBe('secret/agent\n');
   });
 
   it('is installed, upgraded without the loss of what the endpoint keeps, and taken away', async () => {
-    await run(namespace, 'install', endpointChartFolder, '--create-namespace', ...required);
+    await run(helm, namespace, 'install', endpointChartFolder, '--create-namespace', ...required);
     const kept = ['secret', directEndpoint.keptSet];
     await kubectl('patch', ...kept, '--type=merge', '-p', '{"data":{"set":"bGl2ZQ=="}}');
-    await run(namespace, 'upgrade', endpointChartFolder, ...required, '--set=replicas=3');
+    await run(helm, namespace, 'upgrade', endpointChartFolder, ...required, '--set=replicas=3');
     expect(await kubectl('get', ...kept, '-o', 'jsonpath={.data.set}')).toBe('bGl2ZQ==');
     expect(await kubectl('get', 'deployment', '-o', 'jsonpath={.items[*].spec.replicas}')).toBe('3');
-    await run(namespace, 'uninstall');
+    await run(helm, namespace, 'uninstall');
     expect(await kubectl('get', 'secrets,deployments,services', '-o', 'name')).toBe('');
   });
+});
+
+describe('helm upgrade --reuse-values', () => {
+  it(
+    'takes over from a chart that had hardly any value',
+    async () => {
+      const helm = await Helm.build('v3', folder);
+      const earlier = path.join(folder, 'earlier');
+      mkdirSync(path.join(earlier, 'templates'), { recursive: true });
+      const write = (file: string, object: object) =>
+        writeFileSync(path.join(earlier, file), stringify(object));
+      write('Chart.yaml', { apiVersion: 'v2', name: 'latchkey-direct-endpoint', version: '0.0.1' });
+      write('values.yaml', { cluster: '', replicas: 1 });
+      write('templates/settings.yaml', {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'earlier' },
+      });
+      await run(helm, namespace, 'install', earlier, '--create-namespace', ...required);
+      await run(
+        helm,
+        namespace,
+        'upgrade',
+        endpointChartFolder,
+        '--reuse-values',
+        '--set=service.type=NodePort',
+      );
+      const output = ['-o', 'jsonpath={.items[*].spec.replicas} {.items[*].spec.type}'];
+      expect(await kubectl('get', 'deployment,service', ...output)).toBe('1 NodePort');
+    },
+    buildTimeoutMs,
+  );
 });
 
 describe('the values of the chart', () => {

@@ -1,10 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { startControlPlane } from '../../../lab/controlplane/control-plane.ts';
-import { directEndpoint } from '../../../src/api/names.ts';
 import { buildTimeoutMs, Helm } from '../../clients/helm.ts';
 import type { Rendered } from '../../integration/config/render.ts';
 import { chartFolder, endpointChartFolder, inOrder, templateOf } from './chart.ts';
@@ -79,38 +77,4 @@ describe.each(['v3', 'v4'] as const)('Helm %s', (major) => {
       expect(containers.some(({ resources }) => resources.limits === undefined)).toBe(true);
     });
   });
-});
-
-describe('helm upgrade --reuse-values', () => {
-  it(
-    'takes over from a chart that had hardly any value',
-    async () => {
-      const plane = await startControlPlane({ name: 'reused-values' });
-      try {
-        const helm = await Helm.build('v3', folder);
-        const earlier = path.join(folder, 'earlier');
-        mkdirSync(path.join(earlier, 'templates'), { recursive: true });
-        const about = { apiVersion: 'v2', name: 'latchkey-direct-endpoint', version: '0.0.1' };
-        writeFileSync(path.join(earlier, 'Chart.yaml'), stringify(about));
-        writeFileSync(path.join(earlier, 'values.yaml'), stringify({ cluster: '', replicas: 1 }));
-        writeFileSync(
-          path.join(earlier, 'templates/settings.yaml'),
-          stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'earlier' } }),
-        );
-        const { namespace } = directEndpoint;
-        const run = async (command: string, ...args: readonly string[]) =>
-          await helm.ok(plane.adminKubeconfig, [command, 'endpoint', `--namespace=${namespace}`, ...args]);
-        await run('install', earlier, '--create-namespace', baseURL, '--set=cluster=edge');
-        await run('upgrade', endpointChartFolder, '--reuse-values', '--set=service.type=NodePort');
-        const shown = await plane.kubectl([
-          ...['get', 'deployment,service', '-n', namespace],
-          ...['-o', 'jsonpath={.items[*].spec.replicas} {.items[*].spec.type}'],
-        ]);
-        expect(shown).toMatchObject({ exitCode: 0, stdout: '1 NodePort' });
-      } finally {
-        await plane.stop();
-      }
-    },
-    buildTimeoutMs,
-  );
 });
