@@ -4,11 +4,19 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { ControlPlaneAccess } from '../../../lab/controlplane/access.ts';
-import { sharedControlPlane } from '../../../lab/controlplane/shared.ts';
 import { buildGoProgram } from '../../../lab/go/build-program.ts';
 import { kubeletSource } from '../../../lab/kubelet/kubelet.ts';
 import { until } from '../../../lab/operator/until.ts';
+import {
+  directClusterEndpointTokens,
+  events,
+  ownedAccessKeys,
+  type Resource,
+  virtualClusterInstanceKubeConfigs,
+} from '../../../src/api/resources.ts';
+import { createKubeClient } from '../../../src/kube/client/client.ts';
+import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import { notRun, runOtherwise, sectionsElsewhere } from '../document-runs.ts';
 import { allCommands, commandsOf, isElsewhere, isListed, pages, readPage } from './guides.ts';
 import { Leftovers } from './leftovers.ts';
@@ -16,7 +24,7 @@ import { expectStories, RunningDemo } from './running-demo.ts';
 
 const demo = new RunningDemo();
 let ended: Promise<number | null>;
-let credentials: readonly string[] = [];
+let seen: readonly string[] = [];
 let hasGo = false;
 
 /** The file that the demo leaves for a shell. */
@@ -55,24 +63,31 @@ async function stubbornShell(): Promise<{ readonly ended: Promise<unknown> }> {
 
 const disabledByStory = ['bob-laptop Disabled', 'bob-staging AccessKeyNotLive'];
 
-interface WrittenEvent {
+interface WrittenEvent extends KubeObject {
+  readonly type: string;
   readonly reportingController: string;
   readonly reason: string;
   readonly regarding: { readonly name: string };
 }
 
-interface Credential {
+interface Credential extends KubeObject {
   readonly spec: { readonly key?: string };
   readonly status: { readonly token?: string; readonly kubeConfig?: string };
 }
 
+/** As the user of a kubeconfig that the demo gives. */
+async function listAs<T extends KubeObject>(name: string, ...kinds: readonly Resource[]): Promise<T[]> {
+  const kubeConfig = kubeConfigSource({ file: given(name) });
+  const client = createKubeClient({ kubeConfig, userAgent: 'latchkey-test' });
+  const lists = await Promise.all(kinds.map(async (kind) => await client.list<T>(kind)));
+  await client.close();
+  return lists.flatMap(({ items }) => items);
+}
+
 /** Keys, tokens, and what kubeconfigs authenticate with. */
-async function credentialsIn(plane: ControlPlaneAccess): Promise<string[]> {
-  const { stdout } = await plane.kubectl(['get', 'oak,dcet,vcik', '-A', '-o', 'json'], {
-    kubeconfig: given('KUBECONFIG'),
-  });
-  const { items } = JSON.parse(stdout) as { items: Credential[] };
-  return items
+async function credentials(): Promise<string[]> {
+  const kinds = [ownedAccessKeys, directClusterEndpointTokens, virtualClusterInstanceKubeConfigs];
+  return (await listAs<Credential>('KUBECONFIG', ...kinds))
     .flatMap(({ spec, status }) => [spec.key, status.token, ...authenticatorsIn(status.kubeConfig)])
     .filter((text) => text !== undefined);
 }
@@ -97,10 +112,10 @@ describe('npm run demo', () => {
   });
 
   it('warns of nothing but what the administrator disabled, although its objects came in any order', async () => {
-    const args = ['get', 'events.events.k8s.io', '-A', '--field-selector', 'type=Warning', '-o', 'json'];
-    const { stdout } = await (await sharedControlPlane()).kubectl(args, { kubeconfig: given('ADMIN') });
-    const { items } = JSON.parse(stdout) as { items: WrittenEvent[] };
-    const ours = items.filter(({ reportingController }) => reportingController === 'latchkey-operator');
+    const written = await listAs<WrittenEvent>('ADMIN', events);
+    const ours = written.filter(
+      ({ reportingController, type }) => reportingController === 'latchkey-operator' && type === 'Warning',
+    );
     const warned = ours.map(({ regarding, reason }) => `${regarding.name} ${reason}`);
     expect(warned.filter((warning) => !disabledByStory.includes(warning))).toEqual([]);
   });
@@ -124,9 +139,9 @@ describe('npm run demo', () => {
     expect(statSync(environmentInOutput()).mode & 0o777).toBe(0o600);
     expect(given('KUBECONFIG')).toContain('alice');
     expect(given('ADMIN')).toContain('admin');
-    credentials = await credentialsIn(await sharedControlPlane());
+    seen = await credentials();
     // Two plain keys, a token, that of a kubeconfig, and certificate and key of another.
-    expect(credentials.length).toBeGreaterThanOrEqual(6);
+    expect(seen.length).toBeGreaterThanOrEqual(6);
     expect(statSync(given('SHOP')).mode & 0o777).toBe(0o600);
     const trials = demo.output.match(/^ {2}kubectl .*(?= {3})/gm) ?? [];
     expect(trials.length).toBeGreaterThan(2);
@@ -164,7 +179,7 @@ describe('npm run demo', () => {
     expect(await ended).toBe(0);
     await shell?.ended;
     demo.expectNothingLeft();
-    for (const credential of credentials) expect(demo.output.includes(credential)).toBe(false);
+    for (const credential of seen) expect(demo.output.includes(credential)).toBe(false);
     expect(demo.output).not.toMatch(/lk_[0-9A-Za-z]{49}|eyJ[\w-]+\.[\w-]+\.|PRIVATE KEY/);
   });
 });
