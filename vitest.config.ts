@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SlowFirst } from './tools/test-order/slow-first.ts';
+import { timed } from './tools/test-order/timed.ts';
 import { SlowestFiles } from './tools/test-summary/slowest-files.ts';
 import { StrayErrorReporter } from './tools/test-summary/stray-errors.ts';
 
@@ -26,12 +27,13 @@ const unit: TestProjectInlineConfiguration = {
 const withControlPlane = (
   name: string,
   include: string[],
-  schedule: { readonly maxWorkers: number; readonly groupOrder: number },
+  schedule: { readonly maxWorkers: number; readonly groupOrder: number; readonly exclude?: string[] },
 ): TestProjectInlineConfiguration => ({
   extends: true,
   test: {
     name,
     include,
+    exclude: schedule.exclude ?? [],
     globalSetup: ['lab/global-setup.ts'],
     maxWorkers: schedule.maxWorkers,
     // Tests that wait for ends of their own objects wait at the same time.
@@ -43,8 +45,9 @@ const withControlPlane = (
   },
 });
 
-/** A file takes about half a core, for it waits the rest of its time; one of the second lane waits more. */
-const waitingWorkers = { integration: 3, outages: 4 };
+/** A file takes about half a core, for it waits the rest of its time. */
+const waitingWorkers = 3;
+const timedFiles = Object.keys(timed);
 
 export default defineConfig({
   test: {
@@ -70,13 +73,15 @@ export default defineConfig({
     projects: [
       unit,
       withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts'], {
-        maxWorkers: waitingWorkers.integration,
+        maxWorkers: waitingWorkers,
         groupOrder: 1,
       }),
       withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts'], {
-        maxWorkers: waitingWorkers.outages,
+        maxWorkers: waitingWorkers,
         groupOrder: 2,
+        exclude: timedFiles,
       }),
+      withControlPlane('timed', timedFiles, { maxWorkers: waitingWorkers, groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
       withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.

@@ -26,7 +26,9 @@ it('every test file belongs to one project', () => {
   expect(files.length).toBeGreaterThan(200);
   const places = files.map((file) => ({
     file,
-    projects: projects.filter(({ include = [] }) => matches(file, include)).map(({ name }) => name),
+    projects: projects
+      .filter(({ include = [], exclude = [] }) => matches(file, include) && !matches(file, exclude))
+      .map(({ name }) => name),
   }));
   expect(places.filter((place) => place.projects.length !== 1)).toEqual([]);
 });

@@ -8,14 +8,12 @@ const projectOf = (name: string, groupOrder: number) => ({ name, config: { seque
 const [unit, integration] = [projectOf('unit', 0), projectOf('integration', 1)];
 const specification = (moduleId: string, project: object) => ({ moduleId, project }) as TestSpecification;
 
-it('begins with the slow files of each project, keeps those that share an operator together, leaves the rest to vitest, and ends with the timed ones', async () => {
+it('begins with the slow files of each project, keeps those that share an operator together, and leaves the rest to vitest', async () => {
   const cache = { getTestSpecificationResult: () => ({ failed: false, duration: 0 }) };
   const sequencer = new SlowFirst({ cache } as never);
   const files = [
     specification('src/b.test.ts', unit),
     specification('bench/benchmarks/record-memory.test.ts', unit),
-    specification('test/outages/availability/takeover.test.ts', integration),
-    specification('test/outages/ill/network.test.ts', integration),
     specification('test/integration/a.test.ts', integration),
     specification('test/e2e/gateway/rights.test.ts', integration),
     specification('test/e2e/targets/a.test.ts', integration),
@@ -32,18 +30,12 @@ it('begins with the slow files of each project, keeps those that share an operat
     'test/e2e/targets/c.test.ts',
     'test/e2e/gateway/rights.test.ts',
     'test/integration/a.test.ts',
-    'test/outages/ill/network.test.ts',
-    'test/outages/availability/takeover.test.ts',
   ]);
 });
 
 it('begins with the slowest of the slow files', async () => {
   const cache = { getTestSpecificationResult: () => undefined, getFileStats: () => undefined };
-  const files = [
-    'test/outages/install/controllers',
-    'test/outages/demo/ends',
-    'test/outages/clients/real-clients',
-  ];
+  const files = ['test/outages/ill/network', 'bench/soak/soak', 'test/outages/clients/real-clients'];
   const sorted = await new SlowFirst({ cache } as never).sort(
     files.map((file) => specification(`${file}.test.ts`, integration)),
   );

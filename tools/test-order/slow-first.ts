@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { timed } from './timed.ts';
 
 /**
  * Files that take long though they are small, for they wait or start programs; the longest first. A fresh clone has no times of an
@@ -8,28 +7,25 @@ import { timed } from './timed.ts';
  */
 const slow = [
   'test/outages/rights/time-without-policies',
-  'test/outages/clients/real-clients',
-  'test/outages/demo/',
-  'test/outages/ill/network',
+  'test/outages/gateway/minutes',
   'test/outages/kubeconfigs/outages',
   'test/outages/availability/every-write',
-  'test/outages/gateway/minutes',
-  'test/outages/ill/minutes',
-  'test/e2e/demo/demo',
-  'bench/soak/',
   'test/outages/install/helm-release',
+  'test/outages/ill/minutes',
+  'test/outages/clients/real-clients',
   'test/outages/install/controllers',
   'test/outages/rights/second-look',
-  'test/outages/lifecycle/storm',
-  'test/outages/ill/outages',
-  'test/outages/kubeconfigs/every-write',
   'test/outages/gateway/cut-off-server',
+  'test/e2e/demo/demo',
+  'bench/soak/',
+  'test/outages/ill/network',
+  'test/outages/ill/outages',
   'test/outages/targets/network',
-  'test/outages/lifecycle/renewal',
-  'test/outages/permissions/',
-  'test/outages/kubeconfigs/thousand-revocations',
+  'test/outages/kubeconfigs/every-write',
+  'test/outages/demo/',
   'test/outages/availability/many-objects',
   'test/outages/gateway/idle-connections',
+  'test/outages/lifecycle/renewal',
   'test/outages/gateway/requester-records',
   'test/outages/input/',
   'test/outages/gitops/',
@@ -41,6 +37,7 @@ const slow = [
   'test/outages/availability/two-leaders',
   'test/outages/gateway/kubeconfigs-without-operator',
   'test/outages/gateway/roll-out',
+  'test/outages/lifecycle/storm',
   'test/e2e/kubeconfigs/attacks-',
   'bench/benchmarks/record-memory',
   'test/outages/clients/',
@@ -48,6 +45,7 @@ const slow = [
   'test/outages/lifecycle/neighbours',
   'test/outages/ownership/object-size',
   'test/outages/operator/convergence',
+  'test/outages/permissions/',
   'test/outages/controlplane/npm',
   'test/outages/kubeconfigs/',
   'test/component/operator/admission-guard',
@@ -78,7 +76,7 @@ const withoutSharedOperator = [
 
 /**
  * Begins each project with the slow files. Then come the files that share an operator, folder by folder, and those that have another
- * one. The others follow in the order of vitest, the smallest last, and then the timed ones, the slow ones first.
+ * one. The others follow in the order of vitest, the smallest last.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -90,9 +88,7 @@ export class SlowFirst extends BaseSequencer {
 }
 
 function rank(file: string): string {
-  const place = String(isSlow(file) ? placeOf(file) : slow.length).padStart(3, '0');
-  if (Object.keys(timed).some((name) => file.endsWith(name))) return `4 ${place}`;
-  if (isSlow(file)) return `0 ${place}`;
+  if (isSlow(file)) return `0 ${String(placeOf(file)).padStart(3, '0')}`;
   if (!file.includes('test/e2e/')) return '3';
   return withoutSharedOperator.some((part) => file.includes(part)) ? '2' : `1 ${path.dirname(file)}`;
 }
