@@ -31,7 +31,7 @@ describe('the wait', () => {
     expect(retryDelay(asked, { ...read, random: () => 0.5 })).toBe(4_500);
   });
 
-  it('is left to the caller where it is long', () => {
-    expect(retryDelay(answer(500, { 'retry-after': '31' }), read)).toBeUndefined();
+  it.each([429, 500, 503])('is left to the caller where it is long: %i', (status) => {
+    expect(retryDelay(answer(status, { 'retry-after': '31' }), read)).toBeUndefined();
   });
 });

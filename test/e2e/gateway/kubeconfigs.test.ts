@@ -196,6 +196,8 @@ describe('such a POST is refused', () => {
     ['of an unknown field', '{"spec":{"a":1}}', {}, 400],
     ['of an unknown field at the top', '{"scope":{}}', {}, 400],
     ['of an unknown field, strictly', '{"spec":{"a":1}}', { query: '?fieldValidation=Strict' }, 400],
+    ['of a life that is no whole number', '{"spec":{"certificateTTL":60.5}}', {}, 422],
+    ['of a life that is text', '{"spec":{"certificateTTL":"60"}}', {}, 422],
     ['of a life that is too short', '{"spec":{"certificateTTL":59}}', {}, 422],
     [
       'of a certificate for less than 600 seconds',

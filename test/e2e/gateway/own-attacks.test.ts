@@ -91,6 +91,7 @@ describe.each(objects)('a patch of $kind', ({ place, field, object, secret }) =>
       }
     const stored = await admin.get(object);
     const { spec, status, metadata } = stored;
+    if (field === '/spec/key') expect(spec['key']).toBe(secret);
     const rest = [metadata, { ...spec, key: '' }, { ...status, token: '', kubeConfig: '' }];
     expect(JSON.stringify(rest)).not.toContain(secret);
     for (const answer of [await holder.send('GET', path), await holder.send('GET', place)])

@@ -134,10 +134,23 @@ describe('a request for another protocol shows no byte that a plain one does not
       .replace(/"resourceVersion":"\d+"/g, '');
   }
 
+  type Compared = (answer: string) => string;
+
+  /** Between two answers an object may change, as by the time of its last use: then both are asked for again. */
+  async function bothAnswers(line: string, headers: readonly string[], compared: Compared) {
+    for (let tries = 0; ; tries += 1) {
+      const ask = async (isUpgrade: boolean) => await exchange(line, headers, isUpgrade);
+      const [plain, upgraded] = await Promise.all([ask(false), ask(true)]);
+      const isEqual = compared(plain) === compared(upgraded);
+      if (isEqual || tries === 10 || compared(plain) === compared(await ask(false)))
+        return { plain, upgraded };
+    }
+  }
+
   const asked = [...webSocketHeaders, 'Origin: https://example.com'];
   const listRights = { apiGroups: [group], resources: ['*'], verbs: ['get', 'list', 'watch', 'create'] };
 
-  it.each<[string, (answer: string) => string]>([
+  it.each<[string, Compared]>([
     ['GET', (answer) => answer],
     // Objects that are made twice have two names.
     ['POST', (answer) => answer.replace(/"[^"]*"(?=[,}\]])/g, '""')],
@@ -148,8 +161,8 @@ describe('a request for another protocol shows no byte that a plain one does not
     const dryRun = method === 'POST' ? '?dryRun=All' : '';
     for (const place of [...all, `${own}/ownedaccesskeys/${object.metadata.name}`]) {
       const line = `${method} /kubernetes/management${place}${dryRun}`;
-      const [plain, upgraded] = await Promise.all([false, true].map((is) => exchange(line, headers, is)));
-      expect(compared(upgraded ?? '')).toBe(compared(plain ?? ''));
+      const { plain, upgraded } = await bothAnswers(line, headers, compared);
+      expect(compared(upgraded)).toBe(compared(plain));
       expect(upgraded).not.toContain(full);
       expect(upgraded).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
     }

@@ -52,11 +52,14 @@ describe('kubectl edit', () => {
   };
 
   it('changes the life of a key and leaves its credential', async () => {
-    const before = await ready({ user: 'alice', ttl: 7_200 });
+    const manifest = { ...manifestOf(ownedAccessKeys), spec: { user: 'alice', ttl: 7_200 } };
+    await kubectl.send('apply', manifest);
+    const before = await admin.untilReady(manifest);
     const env = await editor(`sed -i 's/^  ttl: 7200$/  ttl: 3600/' "$1"`);
     expect(await kubectl.ok(['edit', ...placeOf(before)], { env })).toMatch(/edited$/m);
     const after = await admin.until(before, 'the new end', ({ status }) => status.confirmedTTL === 3_600);
     expect(credentialOf(after)).toEqual(credentialOf(before));
+    expect(JSON.stringify(after.metadata)).not.toContain(before.spec.key);
     expect(new Date(before.status.notAfter).getTime() - new Date(after.status.notAfter).getTime()).toBe(
       3_600_000,
     );

@@ -80,6 +80,8 @@ describe.each(flavours)(
       expect(kept?.spec).toMatchObject({ secretRef });
       expect(kept?.status).toMatchObject({ keySource: 'Secret', serial: 2 });
       expect(await verifier.presented(generated?.spec.key)).toBe('Unknown');
+      const moved = entryOf(await admin.get(secretAt(secretRef.namespace, secretRef.name)), 'key');
+      expect(await verifier.presented(moved)).toBe('live');
       const key = newKey();
       const patch = JSON.stringify({ spec: { secretRef: null, key } });
       await kubectl.ok(['patch', 'oak', kept?.metadata.name ?? '', '--type=merge', '--patch', patch]);
@@ -88,6 +90,7 @@ describe.each(flavours)(
       expect(own.status).toMatchObject({ keySource: 'Plain', serial: 3 });
       await admin.untilGone(secretAt(secretRef.namespace, secretRef.name));
       expect(await verifier.presented(key)).toBe('live');
+      expect(await verifier.presented(moved)).toBe('Unknown');
     });
 
     it('a Secret to another Secret: the credential moves with a new key', async () => {

@@ -44,7 +44,7 @@ describe('an operator at a kilobyte a second', () => {
     await admin.untilReady(await admin.createKey());
     network.throttle(1_000);
     // One: each further key doubles what passes on the connections of the watches.
-    const key = await admin.untilReady(await create(), { timeoutMs: 280_000 });
+    const key = await admin.untilReady(await create(), { timeoutMs: 200_000 });
     expect(await metricOf(operator, 'latchkey_leader')).toBe(1);
     await network.heal();
     await expectWhole(world, key);
