@@ -2,9 +2,7 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import { keyOf, resourceOf, type Stored } from '../../lab/operator/api.ts';
-import { concurrently } from '../../lab/operator/concurrently.ts';
-import type { Applied } from '../../lab/operator/kubectl.ts';
+import { type Applied, kubectlOf } from '../../lab/operator/kubectl.ts';
 import { sharedVirtualCluster } from '../../lab/operator/virtual-cluster.ts';
 import { operatorWorld } from '../../lab/operator/world.ts';
 import { apiVersion } from '../../src/api/names.ts';
@@ -33,16 +31,14 @@ const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
 // become ready by the events of others, and not because targets are looked at each second.
 const world = await operatorWorld({ env: { LATCHKEY_TARGET_ADDRESSES: '127.0.0.0/8' } });
 const virtual = await sharedVirtualCluster();
-const { admin, plane } = world;
-const patiently = { timeoutMs: 120_000 };
-const { api: reader } = await world.user('docs-reader');
+const kubectl = await kubectlOf(world, 'docs-reader');
 
 describe('the manifests in the documents', () => {
   beforeAll(async () => {
     const manifests = documents.flatMap(({ blocks }) => blocks.flat());
     const kubeConfig = await virtual.adminKubeConfig();
     const { host } = new URL(virtual.plane.server);
-    return await documentWorld(plane, kubeConfig, { reader: 'docs-reader', host, manifests });
+    return await documentWorld(world.plane, kubeConfig, { reader: 'docs-reader', host, manifests });
   });
 
   it('are found', () => {
@@ -52,29 +48,12 @@ describe('the manifests in the documents', () => {
   });
 
   it.each(documents)('become ready one after the other as $file shows them', async ({ blocks }) => {
-    const made: Stored[] = [];
     for (const manifests of blocks) {
-      for (const manifest of manifests) made.push(await apply(manifest));
-      for (const object of made) await admin.untilReady(object, patiently);
+      await kubectl.send('apply', manifests);
+      await kubectl.send('wait', manifests, '--for=condition=Ready', '--timeout=120s');
     }
-    await concurrently(made, remove);
+    await kubectl.send('delete', blocks.flat(), '--ignore-not-found');
   });
-
-  /** Creates or changes the object, in which no field may be unknown. The demo has kubectl apply those of its pages. */
-  async function apply(manifest: Applied): Promise<Stored> {
-    const resource = resourceOf(manifest);
-    const namespace = { namespace: manifest.metadata.namespace ?? 'default' };
-    const metadata = { ...manifest.metadata, ...(resource.namespaced ? namespace : {}) };
-    const options = { fieldManager: 'docs-reader', force: true, fieldValidation: 'Strict' } as const;
-    const object = { ...manifest, metadata };
-    return admin.track(await reader.client.apply<Stored>(resource, keyOf(object), object, options));
-  }
-
-  /** Other pages make some of the same names. */
-  async function remove(object: Stored): Promise<void> {
-    if (await admin.find(object)) await reader.delete(object);
-    await admin.untilGone(object, patiently);
-  }
 });
 
 /** The overlay of docs/guide/install.md with these patches, as kustomize renders it. */
@@ -86,9 +65,7 @@ async function renderOverlay(name: string, overlay: string): Promise<string> {
   mkdirSync(folder);
   symlinkSync(root, path.join(folder, 'latchkey'));
   writeFileSync(path.join(folder, 'kustomization.yaml'), overlay);
-  const { exitCode, stdout, stderr } = await plane.kubectl(['kustomize', folder]);
-  expect(exitCode, stderr).toBe(0);
-  return stdout;
+  return await kubectl.ok(['kustomize', folder]);
 }
 
 it('each way of docs/guide/load-balancer.md is taken by the API server, and leads to a port of the Service', async () => {
@@ -105,7 +82,7 @@ it('each way of docs/guide/load-balancer.md is taken by the API server, and lead
 
   const kinds = path.join(await folderOf(modules.gatewayAPI), 'config/crd/standard');
   const routes = path.join(kinds, 'gateway.networking.k8s.io_tlsroutes.yaml');
-  const { kubectl: asAdmin } = plane;
+  const { kubectl: asAdmin } = world.plane;
   await asAdmin(['apply', '--server-side', '-f', routes]);
   await asAdmin(['wait', '--for=condition=Established', '-f', routes]);
   for (const input of [stringify(service), ingress, route]) {

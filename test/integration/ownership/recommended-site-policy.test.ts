@@ -13,6 +13,10 @@ const read = async () => parseSitePolicy((await world.admin.send('GET', policyPa
 
 describe('the site policy of a site', () => {
   it('is not written by an upgrade', async () => {
+    await writePolicy(world, { maxKeyTTL: '6000' });
+    const stored = (await world.admin.send('GET', policyPath)).body;
+    await applyKustomization(world.plane, 'default');
+    expect((await world.admin.send('GET', policyPath)).body).toEqual(stored);
     const shipped = await render(world.plane, 'default');
     expect(shipped.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).not.toContain(
       'ConfigMap/latchkey-site-policy',
