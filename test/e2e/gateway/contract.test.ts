@@ -694,3 +694,17 @@ describe('a stored key', () => {
     await until('it is gone', async () => (await holder.curl('GET', place)).status === 404);
   });
 });
+
+describe('a number of seconds', () => {
+  it.each([
+    ['8-1', 'a key', ownKeys, { ttl: '60' }],
+    ['8-1', 'a key', ownKeys, { ttl: 60.5 }],
+    ['8-1', 'a key', ownKeys, { ttl: -1 }],
+    ['8-2', 'a token', ownTokens, { ttl: '60' }],
+    ['8-2', 'a token', ownTokens, { ttl: 60.5 }],
+  ])('%s of %s at %s is a whole one: not %j', async (_, __, place, spec) => {
+    const { status, body } = await holder.send('POST', place, { body: { spec } });
+    expect([status, body.kind, body.reason]).toEqual([422, 'Status', 'Invalid']);
+    expect(body.message).toContain('spec.ttl');
+  });
+});
