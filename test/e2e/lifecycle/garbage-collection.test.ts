@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { Verifier } from '../../../lab/operator/verifier.ts';
@@ -57,6 +58,7 @@ describe.concurrent('owner references that a person set', () => {
     const key = await owned(ownedAccessKeys, [owner], { accessKey });
     const token = await owned(directClusterEndpointTokens, [owner], { accessKey });
     const bearers = [(await admin.untilReady(key)).spec.key, (await admin.untilReady(token)).status.token];
+    await untilCollectorKnowsAllOf(owner);
 
     await admin.delete(owner, { propagationPolicy: 'Orphan' });
 
@@ -83,6 +85,7 @@ describe.concurrent('owner references that a person set', () => {
     ];
     const ready = await Promise.all(children.map((child) => admin.untilReady(child)));
     const bearers = ready.map(({ spec: { key }, status: { token } }) => key ?? token);
+    await untilCollectorKnowsAllOf(parent);
 
     await admin.delete(parent, { propagationPolicy: 'Foreground' });
 
@@ -168,6 +171,18 @@ describe.concurrent('what was made through the gateway', () => {
     await admin.untilGone(root, collected);
   });
 });
+
+/**
+ * The garbage collector watches each kind by itself, and lets an owner go without those dependents that it has not heard of. An object
+ * whose owner does not exist goes as soon as the collector hears of it, which is after all older ones of that kind.
+ */
+async function untilCollectorKnowsAllOf({ metadata, ...owner }: Stored): Promise<void> {
+  const absent = { ...owner, metadata: { ...metadata, uid: randomUUID() } };
+  for (const resource of [ownedAccessKeys, directClusterEndpointTokens]) {
+    const last = await owned(resource, [absent], { accessKey: metadata.name });
+    await admin.untilGone(last, collected);
+  }
+}
 
 async function owned(
   resource: Resource,
