@@ -164,7 +164,7 @@ export class RequestSender {
   }
 
   #turnsOf(user: string, credential: string, response: ServerResponse) {
-    const { mainThread, largeBodies } = this.#options;
+    const { mainThread, largeBodies, open } = this.#options;
     return {
       turn: async (receivedBytes = 0) => {
         await mainThread.turn(user, receivedBytes);
@@ -173,6 +173,7 @@ export class RequestSender {
       },
       enterLargeBody: async () => await largeBodies.enter({ user, credential }, response),
       charge: (bytes: number) => mainThread.charge(user, bytes),
+      onInput: () => open.seen(user),
     };
   }
 

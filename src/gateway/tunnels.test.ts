@@ -189,6 +189,31 @@ describe('a tunnel', () => {
     expect(await until101(stage)).toBe(true);
   });
 
+  it('beside which somebody types into a session of theirs has a share of the main thread only', async () => {
+    const { stage, client, target } = await tunnel();
+    const other = 'a-key-that-bob-chose-himself';
+    stage.know(other, verdictFor(undefined, 'bob'));
+    // They are not kept.
+    client.socket.removeAllListeners('data').resume();
+    const [size, share] = [16 * 2 ** 20, 1_500];
+    const msToReceive = async (): Promise<number> => {
+      const [start, before] = [performance.now(), client.socket.bytesRead];
+      target.write(Buffer.alloc(size));
+      await waitFor('all of it', () => client.socket.bytesRead - before >= size);
+      return performance.now() - start;
+    };
+    const alone = [await msToReceive(), await msToReceive(), await msToReceive()];
+    expect(Math.min(...alone)).toBeLessThan(share);
+    const typist = openClient(stage.port, upgrade().replace(key, other));
+    await typist.until('\r\n\r\n');
+    const typing = setInterval(() => typist.socket.write('a'), 20);
+    try {
+      expect(await msToReceive()).toBeGreaterThan(share);
+    } finally {
+      clearInterval(typing);
+    }
+  });
+
   it('counts as a use of its credential', async () => {
     const { stage } = await tunnel();
     expect(stage.state.used).toBe(1);

@@ -78,7 +78,7 @@ it.each<[string, (state: ReturnType<typeof start>['state']) => void]>([
   expect(state.cut).toBe(1);
 });
 
-it('who has sent all requests of the last second is alone', () => {
+it('who has sent all that came in the last second, requests and input of sessions, is alone', () => {
   const { open, clock, send } = start();
   expect([open.isAlone('alice'), open.isAlone('mallory')]).toEqual([true, false]);
   send('mallory');
@@ -93,6 +93,10 @@ it('who has sent all requests of the last second is alone', () => {
   expect(open.isAlone('mallory')).toBe(false);
   clock.advance(200);
   expect([open.isAlone('mallory'), open.isAlone('alice')]).toEqual([true, false]);
+  open.seen('alice');
+  expect(open.isAlone('mallory')).toBe(false);
+  clock.advance(1_100);
+  expect(open.isAlone('mallory')).toBe(true);
 });
 
 const agentOf = (user: string, cluster: string) =>

@@ -63,7 +63,7 @@ export interface RequestCounts {
 /** How soon an end that no change of an object announces is noticed. */
 const sweepMs = 500;
 
-/** Who has sent a request so short a time ago will send others, milliseconds. */
+/** Who has sent something so short a time ago will send more, milliseconds. */
 const recentMs = 1_000;
 
 interface Arrival {
@@ -81,7 +81,7 @@ export class OpenRequests {
   readonly #options: OpenRequestsOptions;
   readonly #shares = new Map<string, Share>();
   readonly #users = new Map<string, { short: number; long: number }>();
-  /** Of the user who sent a request last, and of the one before. */
+  /** Of the user who sent something last, and of the one before. */
   #last: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #former: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #timer: Timer | undefined;
@@ -104,7 +104,7 @@ export class OpenRequests {
     request.projects = this.#options.projectsVersion();
     share.open.add(request);
     user[kind] += 1;
-    this.#arrived(request.share, clock.monotonic());
+    this.seen(request.share);
     if (request.isLong) share.long += 1;
     this.#timer ??= clock.setTimer(() => this.#sweep(), sweepMs);
     return undefined;
@@ -126,17 +126,18 @@ export class OpenRequests {
     if (counts.short + counts.long === 0) this.#users.delete(user);
   }
 
-  #arrived(user: string, at: number): void {
+  /** The user has sent something: a request, or input of a session. Others are not alone then. */
+  seen(user: string): void {
     if (this.#last.user !== user) {
       const former = this.#former;
       this.#former = this.#last;
       this.#last = former;
       this.#last.user = user;
     }
-    this.#last.at = at;
+    this.#last.at = this.#options.clock.monotonic();
   }
 
-  /** Whether no one else has sent a request of late. */
+  /** Whether no one else has sent anything of late. */
   isAlone(user: string): boolean {
     const other = this.#last.user === user ? this.#former : this.#last;
     return this.#options.clock.monotonic() - other.at > recentMs;

@@ -1,9 +1,9 @@
 export interface TimeShareOptions {
-  /** Whether no one but this user has sent a request of late. */
+  /** Whether no one but this user has sent a request, or input of a session, of late. */
   readonly isAlone: (user: string) => boolean;
 }
 
-/** Of the time of a thread, for one user, while others send requests. */
+/** Of the time of a thread, for one user, while others send something. */
 const share = 0.1;
 /** The time that a user may take at once after a pause, milliseconds of the thread. */
 const burstMs = 50;

@@ -16,10 +16,11 @@ async function connection(): Promise<readonly [Socket, Socket]> {
   return [near, far];
 }
 
-it('a session is charged for bytes that are passed on, and waits for turns without any that are kept', async () => {
+it('a session is charged for bytes that are passed on, waits for turns without any that are kept, and tells of input', async () => {
   const [[socket, client], [upstream, target]] = [await connection(), await connection()];
   const charged: number[] = [];
   const turns: unknown[][] = [];
+  let inputs = 0;
   const response = { handOver: () => ({ socket, early: [] }) } as unknown as UpgradedResponse;
   const tunnel = {
     request: { protocol: 'SPDY/3.1' as const, headers: [], offered: new Set<string>(), hasExtensions: false },
@@ -29,6 +30,9 @@ it('a session is charged for bytes that are passed on, and waits for turns witho
     ...{ tunnel, clock: new FakeClock(), send: { user: 'ann' } },
     turn: async (...args: unknown[]) => void turns.push(args),
     charge: (bytes: number) => void charged.push(bytes),
+    onInput: () => {
+      inputs += 1;
+    },
   };
   openTunnel(place, { upstream, rawHeaders: ['Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'] });
   const sent = 16 * 2 ** 20;
@@ -41,5 +45,8 @@ it('a session is charged for bytes that are passed on, and waits for turns witho
   // Bytes after the last turn are not charged yet.
   expect(charged.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(1.9 * sent);
   expect(turns).toEqual(charged.map(() => []));
+  expect(inputs).toBe(0);
+  client.write('a letter');
+  await waitFor('the letter', () => inputs === 1);
   for (const one of [socket, client, upstream, target]) one.destroy();
 });

@@ -19,6 +19,8 @@ export interface TunnelPlace {
   readonly turn: () => Promise<void>;
   /** So many bytes were received or sent by the main thread. */
   readonly charge: (bytes: number) => void;
+  /** The client has sent something. */
+  readonly onInput: () => void;
   readonly send: Pick<TunnelOptions, 'user'>;
   readonly clock: Clock;
 }
@@ -31,7 +33,7 @@ export interface SwitchedUpstream {
 
 /** Passes a 101 on, and everything behind it. Throws BadResponse where it does not fit what was asked for. */
 export function openTunnel(
-  { tunnel, turn: ownTurn, charge, send, clock }: TunnelPlace,
+  { tunnel, turn: ownTurn, charge, onInput, send, clock }: TunnelPlace,
   { upstream, rawHeaders }: SwitchedUpstream,
 ): void {
   if (tunnel === undefined) throw new BadResponse('it switches protocols unasked');
@@ -45,5 +47,5 @@ export function openTunnel(
     charge(bytes);
     await ownTurn();
   };
-  new Tunnel({ response, upstream, head, isWebSocket, user, turn, clock, maxMs }).start();
+  new Tunnel({ response, upstream, head, isWebSocket, user, turn, onInput, clock, maxMs }).start();
 }

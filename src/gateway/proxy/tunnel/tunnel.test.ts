@@ -42,7 +42,7 @@ async function start() {
   };
   const response = { handOver } as unknown as UpgradedResponse;
   const clock = new FakeClock();
-  const shared = { user: 'ann', turn, clock };
+  const shared = { user: 'ann', turn, onInput: () => undefined, clock };
   new Tunnel({ response, upstream, head: 'head', isWebSocket: false, ...shared, maxMs: 0 }).start();
   return { client, target, socket, upstream, turns, clock, cut: (why: string) => cut(why) };
 }

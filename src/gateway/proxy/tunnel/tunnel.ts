@@ -15,6 +15,8 @@ export interface TunnelOptions {
   readonly isWebSocket: boolean;
   readonly user: PumpOptions['user'];
   readonly turn: PumpOptions['turn'];
+  /** Called whenever the client has sent something. */
+  readonly onInput: () => void;
   readonly clock: Clock;
   /** The longest that it may live; 0: no limit. */
   readonly maxMs: number;
@@ -50,7 +52,7 @@ export class Tunnel {
 
   /** Takes both connections over. */
   constructor(options: TunnelOptions) {
-    const { upstream, response, user, turn } = options;
+    const { upstream, response, user, turn, onInput } = options;
     this.#options = options;
     const { socket: client, early } = response.handOver((why) => this.#cut(why));
     this.#client = client;
@@ -58,7 +60,7 @@ export class Tunnel {
     const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
     const onTaken = () => this.#guard?.progress();
     const toClient = new Pump({ from: upstream, to: client, user, turn, onBytes, onTaken });
-    const toUpstream = new Pump({ from: client, to: upstream, user, turn, onTaken });
+    const toUpstream = new Pump({ from: client, to: upstream, user, turn, onBytes: onInput, onTaken });
     this.#pumps = [toClient, toUpstream];
     this.#follow(client, upstream, toUpstream);
     this.#follow(upstream, client, toClient);
