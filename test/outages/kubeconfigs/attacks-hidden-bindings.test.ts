@@ -146,14 +146,14 @@ describe('a holder who binds themselves again keeps nothing after the deletion',
   });
 
   it.each<[string, Buffer | string]>([
-    ['the byte ff', bytes('a', 0xff)],
+    ['the byte ff', bytes(canary, 0xff)],
     ['nothing but the byte ff', bytes(0xff)],
-    ['half a character', bytes(0xc2)],
-    ['half a surrogate pair', bytes(0xed, 0xa0, 0x80)],
-    ['a character that stands for such bytes', 'a\ufffd'],
-    ['400,000 control characters', '\u0001'.repeat(400_000)],
-    ['200,000 control characters, too many for a page marker', '\u0001'.repeat(200_000)],
-    ['500,000 letters', 'x'.repeat(500_000)],
+    ['half a character', bytes(canary, 0xc2)],
+    ['half a surrogate pair', bytes(canary, 0xed, 0xa0, 0x80)],
+    ['a character that stands for such bytes', `${canary}\ufffd`],
+    ['400,000 control characters', `${canary}${'\u0001'.repeat(400_000)}`],
+    ['200,000 control characters, too many for a page marker', `${canary}${'\u0001'.repeat(200_000)}`],
+    ['500,000 letters', `${canary}${'x'.repeat(500_000)}`],
   ])('under a name as protobuf has it, with %s', async (_, name) => {
     const { object, holder, user } = await issued();
     for (const namespace of [undefined, 'default'])
@@ -164,11 +164,11 @@ describe('a holder who binds themselves again keeps nothing after the deletion',
   it('under several such names side by side, each beyond the one before', async () => {
     const { object, holder, user } = await issued();
     for (const name of [
-      bytes('a', 0xc2),
-      bytes('a', 0xfe),
-      bytes('a', 0xff),
-      bytes('a', 0xff, 'b'),
-      'ähidden',
+      bytes(canary, 'a', 0xc2),
+      bytes(canary, 'a', 0xfe),
+      bytes(canary, 'a', 0xff),
+      bytes(canary, 'a', 0xff, 'b'),
+      `${canary}ähidden`,
     ])
       await plant(holder, { name, users: [user] });
     await expectRevoked(object, holder, largeLists);
