@@ -84,7 +84,11 @@ export class Kubectl {
       process.kill(pid);
       await exited;
     };
-    return new Watching(logPath, end);
+    const watching = new Watching(logPath, end);
+    void exited.then(() => {
+      watching.hasExited = true;
+    });
+    return watching;
   }
 
   /** Deletes the object after the tests of the file. */
@@ -113,6 +117,8 @@ export class Kubectl {
 export class Watching {
   readonly #logPath: string;
   readonly #end: () => Promise<void>;
+  /** It has ended, by itself or not. */
+  hasExited = false;
 
   constructor(logPath: string, end: () => Promise<void>) {
     this.#logPath = logPath;

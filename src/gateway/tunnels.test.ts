@@ -208,6 +208,8 @@ describe('a tunnel', () => {
     await typist.until('\r\n\r\n');
     const typing = setInterval(() => typist.socket.write('a'), 20);
     try {
+      // The request for that session counts for a second.
+      await msToReceive();
       expect(await msToReceive()).toBeGreaterThan(share);
     } finally {
       clearInterval(typing);
@@ -412,6 +414,11 @@ describe('what a target answers to a request for a tunnel', () => {
     );
   });
 
+  it('is over with its first 101: a second one is what the session brings', async () => {
+    const { client } = await tunnel(acceptText() + acceptText());
+    await client.until(`\r\n\r\n${acceptText()}`);
+  });
+
   it('chooses no subprotocol when it names an empty one', async () => {
     const { client } = await tunnel(acceptText('Sec-WebSocket-Protocol:'));
     expect(client.state.received).not.toMatch(/^Sec-WebSocket-Protocol/im);
@@ -427,6 +434,10 @@ describe('what a target answers to a request for a tunnel', () => {
       'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}',
     ],
     [
+      'a redirect within the target',
+      'HTTP/1.1 302 Found\r\nLocation: /api\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}',
+    ],
+    [
       'a page in chunks',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n{"kind":"Status"}\r\n0\r\n\r\n',
     ],
@@ -434,10 +445,19 @@ describe('what a target answers to a request for a tunnel', () => {
     const { stage } = await start(`${answer}evil`);
     const received = await rawExchange(stage.port, upgrade([], { body: 'bytes of another protocol' }));
     expect(received).toMatch(
-      /^HTTP\/1\.1 (?:403|200) [\s\S]*\r\n\r\n(?:11\r\n)?\{"kind":"Status"\}(?:\r\n0\r\n\r\n)?$/,
+      /^HTTP\/1\.1 (?:403|200|302) [\s\S]*\r\n\r\n(?:11\r\n)?\{"kind":"Status"\}(?:\r\n0\r\n\r\n)?$/,
     );
     expect(received).toMatch(/^connection: close\r$/im);
     expect(stage.seen.join('')).not.toContain('bytes of another protocol');
+  });
+
+  it('is refused when it leads to another server', async () => {
+    const { stage } = await start(
+      'HTTP/1.1 302 Found\r\nLocation: https://other.example/\r\nContent-Length: 0\r\n\r\n',
+    );
+    const received = await rawExchange(stage.port, upgrade());
+    expect(received).toMatch(/^HTTP\/1\.1 502 [\s\S]*ERR_UPSTREAM_ANSWER/);
+    expect(received).not.toContain('other.example');
   });
 
   it('and does not end, holds the target back, and all of it arrives', async () => {

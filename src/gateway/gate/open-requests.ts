@@ -126,7 +126,7 @@ export class OpenRequests {
     if (counts.short + counts.long === 0) this.#users.delete(user);
   }
 
-  /** The user has sent something: a request, or input of a session. Others are not alone then. */
+  /** The user has sent a request, or typed into a session. Others are not alone then. */
   seen(user: string): void {
     if (this.#last.user !== user) {
       const former = this.#former;

@@ -34,7 +34,7 @@ it('between two long pieces of work everything else comes to its turn', async ()
   expect(order).toEqual(['mallory', 'other', 'mallory']);
 });
 
-it('who has had more than their share waits while others have requests under way', async () => {
+it('who has had more than their share waits while others send something', async () => {
   const { clock, order, work } = start();
   const done = Promise.all(Array.from({ length: 4 }, () => work('mallory', 40)));
   await loop();

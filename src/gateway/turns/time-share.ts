@@ -1,5 +1,5 @@
 export interface TimeShareOptions {
-  /** Whether no one but this user has sent a request, or input of a session, of late. */
+  /** Whether no one but this user has sent a request, or typed into a session, of late. */
   readonly isAlone: (user: string) => boolean;
 }
 
@@ -22,7 +22,7 @@ export class TimeShare {
 
   /**
    * The user has taken so much by `now`. Times are monotonic milliseconds. A user who is alone uses up what may be taken at once, and owes
-   * no more: otherwise their shells would stand still for seconds once somebody else sends a request.
+   * no more: otherwise their shells would stand still for seconds once somebody else sends something.
    */
   charge(user: string, ms: number, now: number): void {
     const paidAt = Math.max(this.#paidAt.get(user) ?? 0, now - ms) + ms / share;

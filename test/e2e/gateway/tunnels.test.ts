@@ -3,7 +3,7 @@ import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
-import { until } from '../../../lab/operator/until.ts';
+import { leastMs, timeUntil, until } from '../../../lab/operator/until.ts';
 import { group } from '../../../src/api/names.ts';
 import { credentialLocks } from '../../../src/api/resources.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
@@ -83,6 +83,23 @@ describe.each(protocols)('over %s', async (protocol, env) => {
     await another?.end();
   });
 
+  it('a shell ends within a quarter of a second of the write that disables its key, and its command within a second', async () => {
+    const round = async (): Promise<number> => {
+      const name = world.name('timed');
+      const holder = await knownHolder(world, { user });
+      const shell = await new Kubectl(world, await gateway.kubeconfig(holder.key)).begin(endless(name), env);
+      await shell.until('output', (lines) => lines.includes('running'));
+      const isOver = async () => (await kubelet.ended()).some((command) => command.includes(`${name};`));
+      const [client, command] = await Promise.all([
+        timeUntil('the end of kubectl', async () => shell.hasExited, { everyMs: 5 }),
+        timeUntil('the end of the command', isOver, { everyMs: 5 }),
+        admin.patch(holder.object, { spec: { disabled: true } }),
+      ]);
+      return Math.max(4 * client, command);
+    };
+    expect(await leastMs(1_000, round)).toBeLessThan(1_000);
+  });
+
   it('a gateway that stops ends shells within its grace, and exits with 0', async () => {
     const stopping = await RunningGateway.start(world.plane, guard, {
       name: world.name('stopping'),
@@ -104,9 +121,8 @@ describe.each(protocols)('over %s', async (protocol, env) => {
 describe('a request for another protocol shows no byte that a plain one does not show', () => {
   const own = `/apis/${group}/v1`;
   const lists = [
-    ...['ownedaccesskeys', 'directclusterendpointtokens', 'clusters', 'selves', 'projects'].map(
-      (name) => `${own}/${name}`,
-    ),
+    ...['ownedaccesskeys', 'directclusterendpointtokens', 'credentiallocks'].map((name) => `${own}/${name}`),
+    ...['clusters', 'selves', 'projects'].map((name) => `${own}/${name}`),
     ...['virtualclusterinstancekubeconfigs', 'virtualclusterinstances', 'spaceinstances'].flatMap((name) => [
       `${own}/${name}`,
       `${own}/namespaces/default/${name}`,
@@ -118,7 +134,9 @@ describe('a request for another protocol shows no byte that a plain one does not
   );
   const all = [
     ...lists.flatMap((list) =>
-      ['', '/a', '/a/status', '/a/kubeconfig', '/a/exec', '/a/proxy'].map((end) => list + end),
+      ['', '/a', '/a/status', '/a/kubeconfig', '/a/livecredentials', '/a/exec', '/a/proxy'].map(
+        (end) => list + end,
+      ),
     ),
     ...[...others, ...reviews],
   ];

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -272,5 +273,46 @@ describe('a gateway whose lines no one takes', async () => {
     expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(0);
     expect(await metric('latchkey_audit_lines_total{outcome="written"}')).toBe(0);
     expect(await started.end()).toBe(0);
+  });
+});
+
+describe('when its file was moved away, as programs that rotate logs do', async () => {
+  const { key } = await knownHolder(world, { user: alice });
+  const has = async (file: string, line: string) =>
+    existsSync(file) && (await readFile(file, 'utf8')).includes(line);
+
+  it.each<[string, () => number, string, () => Promise<string>]>([
+    [
+      'gateway',
+      () => gateway.process.pid,
+      gatewayLog,
+      async () => {
+        const name = world.name('rotated');
+        const { body } = await gateway.send(
+          `/kubernetes/management/api/v1/namespaces/default/configmaps/${name}`,
+          { key },
+        );
+        await body.dump();
+        return name;
+      },
+    ],
+    [
+      'operator',
+      () => world.operator.process.pid,
+      operatorLog,
+      async () => (await admin.untilReady(await admin.createKey())).metadata.name,
+    ],
+  ])('the %s writes on in a new one after a SIGHUP, and no line is lost', async (_, pid, file, cause) => {
+    const moved = `${file}.1`;
+    await rename(file, moved);
+    const before = await cause();
+    await until('the line in the former file', async () => await has(moved, before));
+    expect(existsSync(file)).toBe(false);
+    process.kill(pid(), 'SIGHUP');
+    await until('a line in the new file', async () => {
+      const line = await cause();
+      await until('its line', async () => (await has(moved, line)) || (await has(file, line)));
+      return await has(file, line);
+    });
   });
 });

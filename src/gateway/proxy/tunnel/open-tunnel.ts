@@ -19,7 +19,7 @@ export interface TunnelPlace {
   readonly turn: () => Promise<void>;
   /** So many bytes were received or sent by the main thread. */
   readonly charge: (bytes: number) => void;
-  /** The client has sent something. */
+  /** A person may have typed something. */
   readonly onInput: () => void;
   readonly send: Pick<TunnelOptions, 'user'>;
   readonly clock: Clock;

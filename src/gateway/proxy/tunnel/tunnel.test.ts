@@ -27,7 +27,8 @@ async function connection(): Promise<readonly [Socket, Socket]> {
   return [near, far];
 }
 
-async function start() {
+async function start(isWebSocket = false) {
+  let inputs = 0;
   const [[socket, client], [upstream, target]] = [await connection(), await connection()];
   const turns: { bytes: number; comes: () => void }[] = [];
   const turn = async (bytes: number) => {
@@ -42,10 +43,36 @@ async function start() {
   };
   const response = { handOver } as unknown as UpgradedResponse;
   const clock = new FakeClock();
-  const shared = { user: 'ann', turn, onInput: () => undefined, clock };
-  new Tunnel({ response, upstream, head: 'head', isWebSocket: false, ...shared, maxMs: 0 }).start();
-  return { client, target, socket, upstream, turns, clock, cut: (why: string) => cut(why) };
+  const onInput = () => {
+    inputs += 1;
+  };
+  const shared = { user: 'ann', turn, onInput, clock };
+  new Tunnel({ response, upstream, head: 'head', isWebSocket, ...shared, maxMs: 0 }).start();
+  return {
+    client,
+    target,
+    socket,
+    upstream,
+    turns,
+    clock,
+    inputs: () => inputs,
+    cut: (why: string) => cut(why),
+  };
 }
+
+it.each<[string, boolean, Buffer, number]>([
+  ['a letter in a frame', true, Buffer.from([0x82, 0x82, 0, 0, 0, 0, 0, 0x61]), 1],
+  ['a letter in a frame of SPDY', false, Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 0x61]), 1],
+  ['a ping of a websocket', true, Buffer.from([0x89, 0x80, 0, 0, 0, 0]), 0],
+  ['a pong of a websocket', true, Buffer.from([0x8a, 0x80, 0, 0, 0, 0]), 0],
+  ['a ping of SPDY', false, Buffer.from([0x80, 0x03, 0, 6, 0, 0, 0, 4, 0, 0, 0, 1]), 0],
+  ['a piece of an upload', true, Buffer.alloc(8_192, 0x82), 0],
+])('of what a client sends, %s counts as input or not', async (_, isWebSocket, bytes, counted) => {
+  const { client, target, inputs } = await start(isWebSocket);
+  client.write(bytes);
+  const [received] = (await once(target, 'data')) as [Buffer];
+  expect([received.length, inputs()]).toEqual([bytes.length, counted]);
+});
 
 describe('when the target has ended, what the client still sends', () => {
   it('counts for the user, and waits for their turn', async () => {

@@ -15,7 +15,7 @@ export interface TunnelOptions {
   readonly isWebSocket: boolean;
   readonly user: PumpOptions['user'];
   readonly turn: PumpOptions['turn'];
-  /** Called whenever the client has sent something. */
+  /** Called when a person may have typed something. */
   readonly onInput: () => void;
   readonly clock: Clock;
   /** The longest that it may live; 0: no limit. */
@@ -52,15 +52,18 @@ export class Tunnel {
 
   /** Takes both connections over. */
   constructor(options: TunnelOptions) {
-    const { upstream, response, user, turn, onInput } = options;
+    const { upstream, response, user, turn, isWebSocket, onInput } = options;
     this.#options = options;
     const { socket: client, early } = response.handOver((why) => this.#cut(why));
     this.#client = client;
     this.#frames = options.isWebSocket ? new WebSocketFrames() : undefined;
     const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
+    const onClientBytes = (bytes: Buffer) => {
+      if (isInput(bytes, isWebSocket)) onInput();
+    };
     const onTaken = () => this.#guard?.progress();
     const toClient = new Pump({ from: upstream, to: client, user, turn, onBytes, onTaken });
-    const toUpstream = new Pump({ from: client, to: upstream, user, turn, onBytes: onInput, onTaken });
+    const toUpstream = new Pump({ from: client, to: upstream, user, turn, onBytes: onClientBytes, onTaken });
     this.#pumps = [toClient, toUpstream];
     this.#follow(client, upstream, toUpstream);
     this.#follow(upstream, client, toClient);
@@ -141,6 +144,20 @@ export class Tunnel {
     this.#client.destroy();
     this.#options.upstream.destroy();
   }
+}
+
+/** Uploads come in larger pieces. */
+const maxInput = 4_096;
+/** A control frame with its type, as SPDY/3.1 writes them. */
+const spdyPing = [0x80, 0x03, 0x00, 0x06];
+
+/** Whether it may be what a person types. kubectl says every five seconds that it is still there, and that is none. */
+function isInput(bytes: Buffer, isWebSocket: boolean): boolean {
+  if (bytes.length > maxInput) return false;
+  const isControlFrame = isWebSocket
+    ? ((bytes[0] ?? 0) & 0x08) !== 0
+    : spdyPing.every((byte, index) => bytes[index] === byte);
+  return !isControlFrame;
 }
 
 const nowhere = (): Writable => new Writable({ write: (_bytes, _encoding, taken) => taken() });

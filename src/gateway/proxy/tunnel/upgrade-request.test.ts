@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { group } from '../../../api/names.ts';
+import * as resources from '../../../api/resources.ts';
 import { type ResolvedRequest, resolveRequest } from '../../../scope/requests/resolve-request.ts';
 import { mayBecomeTunnel, protocolOf, type UpgradeProtocol } from './upgrade-request.ts';
 
@@ -17,14 +18,15 @@ function judge(method: string, path: string): readonly boolean[] {
 }
 
 describe('never a tunnel is', () => {
-  const ours = [
-    ...['ownedaccesskeys', 'directclusterendpointtokens', 'virtualclusterinstancekubeconfigs', 'selves'],
-    ...['virtualclusterinstances', 'spaceinstances', 'clusters', 'projects'],
-  ];
+  /** Those that are stored, projects, and one that the gateway alone knows. */
+  const ours = Object.values(resources).flatMap((one) =>
+    'plural' in one && one.group === group ? [one.plural] : [],
+  );
   const subresources = [
     '',
     '/status',
     '/kubeconfig',
+    '/livecredentials',
     '/exec',
     '/attach',
     '/portforward',
@@ -34,7 +36,9 @@ describe('never a tunnel is', () => {
   ];
   const ways = ['v1', 'v9', 'v1/watch'].flatMap((version) => [version, `${version}/namespaces/p-a`]);
 
-  it.each(ours)('what the gateway answers itself: %s', (resource) => {
+  it('all kinds of ours are among them', () => expect(ours).toHaveLength(8));
+
+  it.each([...ours, 'selves'])('what the gateway answers itself: %s', (resource) => {
     const bases = ways.map((way) => `/apis/${group}/${way}/${resource}`);
     const objects = bases.flatMap((base) => subresources.map((subresource) => `${base}/a${subresource}`));
     for (const path of [...objects, ...bases, ...bases.map((base) => `${base}?watch=true`)])
