@@ -117,7 +117,7 @@ export class Kubectl {
 export class Watching {
   readonly #logPath: string;
   readonly #end: () => Promise<void>;
-  /** It has ended, by itself or not. */
+  /** Whether the process has ended, by itself or not. */
   hasExited = false;
 
   constructor(logPath: string, end: () => Promise<void>) {

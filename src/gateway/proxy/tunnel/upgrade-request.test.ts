@@ -18,7 +18,7 @@ function judge(method: string, path: string): readonly boolean[] {
 }
 
 describe('never a tunnel is', () => {
-  /** Those that are stored, projects, and one that the gateway alone knows. */
+  /** All stored kinds, and projects. */
   const ours = Object.values(resources).flatMap((one) =>
     'plural' in one && one.group === group ? [one.plural] : [],
   );
