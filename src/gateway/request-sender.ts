@@ -65,10 +65,10 @@ export class RequestSender {
   /** The answer, unless the request is on its way. */
   start(exchange: Exchange, passed: Passed): ErrorAnswer | undefined {
     const { open } = this.#options;
-    const { asked, sender, target, audit } = passed;
+    const { sender, target, audit } = passed;
     const { response } = exchange;
     const { upstream } = target;
-    const tunnel = this.#readTunnel(exchange, asked);
+    const tunnel = this.#readTunnel(exchange, passed);
     if (tunnel !== undefined && 'status' in tunnel) return tunnel;
     if (upstream === undefined) return notConnected;
     const request = { ...underwayOf(response, passed), targetUIDs: target.uids };
@@ -103,7 +103,7 @@ export class RequestSender {
   /** Reads a request for a tunnel; an answer to what is never served; undefined for all that is answered as plain HTTP. */
   #readTunnel(
     { request, response }: Exchange,
-    asked: ResolvedRequest,
+    { asked, sender }: Passed,
   ): AskedTunnel | ErrorAnswer | undefined {
     if (request.headers.upgrade === undefined) return undefined;
     if (hasBody(request)) return upgradeWithBody;
@@ -112,7 +112,9 @@ export class RequestSender {
     if (!(response instanceof UpgradedResponse) || !isForTunnel(request, asked)) return undefined;
     const read = readUpgrade(request.rawHeaders, protocol);
     if ('problem' in read) return errorAnswer('ERR_REQUEST_MALFORMED', read);
-    return { request: read, response, maxMs: this.#options.settings.sessionMaxMs };
+    const { settings, open } = this.#options;
+    const user = shareOf(sender.verdict);
+    return { request: read, response, maxMs: settings.sessionMaxMs, onInput: () => open.seen(user) };
   }
 
   #send({ request, response }: Exchange, underway: OpenRequest, sending: Sending): void {
@@ -164,7 +166,7 @@ export class RequestSender {
   }
 
   #turnsOf(user: string, credential: string, response: ServerResponse) {
-    const { mainThread, largeBodies, open } = this.#options;
+    const { mainThread, largeBodies } = this.#options;
     return {
       turn: async (receivedBytes = 0) => {
         await mainThread.turn(user, receivedBytes);
@@ -173,7 +175,6 @@ export class RequestSender {
       },
       enterLargeBody: async () => await largeBodies.enter({ user, credential }, response),
       charge: (bytes: number) => mainThread.charge(user, bytes),
-      onInput: () => open.seen(user),
     };
   }
 

@@ -32,7 +32,6 @@ function forwardToNoOne() {
     turn: async () => undefined,
     enterLargeBody: async () => () => undefined,
     charge: () => undefined,
-    onInput: () => undefined,
   };
   forward({
     ...turns,

@@ -44,8 +44,6 @@ export interface Forwarding {
   readonly enterLargeBody: () => Promise<Release | undefined>;
   /** So many bytes were received or sent by the main thread. */
   readonly charge: (bytes: number) => void;
-  /** In a session somebody may have typed something. */
-  readonly onInput: () => void;
   /** Told why a request got no whole answer from the target, and what it gets instead; undefined where the answer had begun. */
   readonly onFailure: (error: Error, refusal: ErrorAnswer | undefined) => void;
 }

@@ -25,14 +25,14 @@ it('a session is charged for bytes that are passed on, waits for turns without a
   const tunnel = {
     request: { protocol: 'SPDY/3.1' as const, headers: [], offered: new Set<string>(), hasExtensions: false },
     ...{ response, maxMs: 0 },
+    onInput: () => {
+      inputs += 1;
+    },
   };
   const place = {
     ...{ tunnel, clock: new FakeClock(), send: { user: 'ann' } },
     turn: async (...args: unknown[]) => void turns.push(args),
     charge: (bytes: number) => void charged.push(bytes),
-    onInput: () => {
-      inputs += 1;
-    },
   };
   openTunnel(place, { upstream, rawHeaders: ['Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'] });
   const sent = 16 * 2 ** 20;

@@ -12,6 +12,8 @@ export interface AskedTunnel {
   readonly response: UpgradedResponse;
   /** The longest that it may live, milliseconds; 0: no limit. */
   readonly maxMs: number;
+  /** A person may have typed something. */
+  readonly onInput: () => void;
 }
 
 export interface TunnelPlace {
@@ -19,8 +21,6 @@ export interface TunnelPlace {
   readonly turn: () => Promise<void>;
   /** So many bytes were received or sent by the main thread. */
   readonly charge: (bytes: number) => void;
-  /** A person may have typed something. */
-  readonly onInput: () => void;
   readonly send: Pick<TunnelOptions, 'user'>;
   readonly clock: Clock;
 }
@@ -33,11 +33,11 @@ export interface SwitchedUpstream {
 
 /** Passes a 101 on, and everything behind it. Throws BadResponse where it does not fit what was asked for. */
 export function openTunnel(
-  { tunnel, turn: ownTurn, charge, onInput, send, clock }: TunnelPlace,
+  { tunnel, turn: ownTurn, charge, send, clock }: TunnelPlace,
   { upstream, rawHeaders }: SwitchedUpstream,
 ): void {
   if (tunnel === undefined) throw new BadResponse('it switches protocols unasked');
-  const { request, response, maxMs } = tunnel;
+  const { request, response, maxMs, onInput } = tunnel;
   const head = switchingHead(request, rawHeaders);
   response.statusCode = 101;
   const isWebSocket = request.protocol === 'websocket';

@@ -56,7 +56,7 @@ export class Tunnel {
     this.#options = options;
     const { socket: client, early } = response.handOver((why) => this.#cut(why));
     this.#client = client;
-    this.#frames = options.isWebSocket ? new WebSocketFrames() : undefined;
+    this.#frames = isWebSocket ? new WebSocketFrames() : undefined;
     const onBytes = (bytes: Buffer) => this.#frames?.read(bytes);
     const onClientBytes = (bytes: Buffer) => {
       if (isInput(bytes, isWebSocket)) onInput();
