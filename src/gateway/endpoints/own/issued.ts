@@ -75,14 +75,18 @@ async function examine(request: Issuing, change: Change): Promise<Outcome | 'wai
   });
   if (object === null) return 'unread';
   if (object === undefined) return 'gone';
-  if (isConfirmed(change.record)) return { object };
   const refusal = refusalIn(object as KubeObject & JsonObject);
+  if (isConfirmed(change.record) && !isBlocked(refusal)) return { object };
   if (refusal === undefined) return 'waiting';
   return { object, refusal, problem: `${refusal.reason}: ${refusal.message}` };
 }
 
 const wholeOf = async (request: Issuing, { record, arrived }: Change): Promise<JsonObject | undefined> =>
   arrived === undefined ? await readWhole(request, record) : foundInArrival(request, arrived).object;
+
+/** A key below one that does not work is confirmed, and does not work either. One that is to be disabled is as its maker wants it. */
+const isBlocked = (refusal: Condition | undefined): boolean =>
+  refusal !== undefined && codeByReason.has(refusal.reason);
 
 /** The index holds no hash of a certificate. */
 const isConfirmed = ({ kubeConfig, fingerprints, status }: LiveRecord): boolean =>
