@@ -43,9 +43,9 @@ const ways: Readonly<Record<string, Way>> = {
 };
 
 /** Sends the object as it is read, with these fields. */
-const change = async (path: string, way: string, spec: object) => {
+const change = async (path: string, way: string, spec: object, asked = '') => {
   const [method, type, bodyOf] = ways[way] as Way;
-  const query = type === apply ? '?fieldManager=me&force=true' : '';
+  const query = type === apply ? '?fieldManager=me&force=true' : asked;
   const body = bodyOf((await holder.send('GET', path)).body, spec);
   return await holder.send(method, `${path}${query}`, { ...(type === undefined ? {} : { type }), body });
 };
@@ -337,13 +337,30 @@ describe('a body with a field that is not known', () => {
     }
   });
 
-  it.each(['Warn', 'Ignore'])('is taken where the client asks for that: %s', async (validation) => {
-    const answer = await holder.send('POST', `${ownKeys}?fieldValidation=${validation}`, {
-      body: { spec: typo },
-    });
-    expect(answer.status).toBe(201);
-    expect(String(answer.headers['warning']).includes('spec.scopes')).toBe(validation === 'Warn');
+  const asked = ['Warn', 'Ignore', 'Strict'].flatMap((validation) =>
+    ['POST', 'PUT', 'merge patch', 'JSON patch'].map((way) => [validation, way] as const),
+  );
+
+  it.each(asked)('is treated as the client asks for: %s, by %s', async (validation, way) => {
+    const query = `?fieldValidation=${validation}`;
+    const answer =
+      way === 'POST'
+        ? await holder.send('POST', ownKeys + query, { body: { spec: typo } })
+        : await changeFreshKey(way, query);
+    const warned = String(answer.headers['warning']).includes('spec.scopes');
+    const created = way === 'POST' ? 201 : 200;
+    expect([answer.status, warned]).toEqual([validation === 'Strict' ? 400 : created, validation === 'Warn']);
+    if (answer.status !== 400) expect(answer.body.spec).not.toHaveProperty('scopes');
   });
+
+  /** The operator may have written in between. */
+  const changeFreshKey = async (way: string, query: string) => {
+    const { path } = await make();
+    return await until('there is no conflict', async () => {
+      const answer = await change(path, way, typo, query);
+      return answer.status !== 409 && answer;
+    });
+  };
 });
 
 describe('a change after which a key never ends', () => {
@@ -386,8 +403,9 @@ describe('a change that takes the scope away', () => {
       [mergePatch, { spec: { scope: null } }],
       [jsonPatch, [{ op: 'remove', path: '/spec/scope' }]],
     ] as const) {
-      const { status } = await client.send('PATCH', path, { type, body });
-      expect([403, 404]).toContain(status);
+      const { status, body: refusal } = await client.send('PATCH', path, { type, body });
+      expect([status, refusal.details.causes[0].reason]).toEqual([403, 'ERR_CREDENTIAL_LIMITS']);
+      expect(refusal.message).toContain('Log in again, or ask an administrator of the platform');
     }
     expect((await holder.send('GET', path)).body.spec.scope).toEqual(scope);
   });

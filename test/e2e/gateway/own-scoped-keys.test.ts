@@ -283,6 +283,7 @@ describe.each(makers)('with %s', (_, maker) => {
         for (const dryRun of ['', '&dryRun=All']) {
           const { status, body } = await changeSpec(maker, object, { form, change: { ttl: year }, dryRun });
           expect([status, body.reason]).toEqual([403, 'Forbidden']);
+          expect(body.message).toMatch(/log in again, or ask an administrator of the platform/i);
           expect((await admin.get(object)).spec['ttl']).toBe(object.spec['ttl']);
         }
     },
