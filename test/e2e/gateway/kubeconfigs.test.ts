@@ -34,6 +34,9 @@ const { key } = await knownHolder(world, { user: 'alice' });
 for (const { name, instance } of [project, plain])
   await untilReached(gateway, key, `project/${name}/virtualcluster/${instance.metadata.name}`);
 
+/** For which time passes while the other tests run. */
+const brief = await knownHolder(world, { user: 'alice', ttl: 8 });
+
 const pathOf = ({ namespace, instance }: Project, name = instance.metadata.name) =>
   `/kubernetes/management/apis/management.platform.sh/v1/namespaces/${namespace}/virtualclusterinstances/${name}/kubeconfig`;
 
@@ -60,6 +63,8 @@ async function post(sent: Sent = {}) {
 
 const withSpec = async (spec: object, sent: Sent = {}) =>
   await post({ ...sent, body: JSON.stringify({ spec }) });
+
+const briefToken = readingOf((await post({ key: brief.key })).body.status.kubeConfig).token ?? '';
 
 /** Lists the objects for requests in the namespace. */
 async function objectsIn({ namespace }: Project): Promise<readonly Stored[]> {
@@ -338,6 +343,44 @@ describe('an object of one’s own in place of a POST to the instance', async ()
       expect([200, 201]).toContain(status);
   });
 
+  const parent = (await knownHolder(world, { user: 'alice' })).object.metadata.name;
+  const year = 31_536_000;
+
+  it.each([
+    ['a scope', { user: 'alice', scope }],
+    ['an end', { user: 'alice', ttl: 900 }],
+    ['a parent', { accessKey: parent }],
+  ])('is below a maker with %s, whichever the door, and below no other key', async (_, spec) => {
+    const maker = await ownClient(world, spec);
+    const { name: accessKey } = maker.object.metadata;
+    await untilReached(
+      gateway,
+      maker.key,
+      `project/${project.name}/virtualcluster/${project.instance.metadata.name}`,
+    );
+    const end = Date.parse(String(maker.object.status.expirationTimestamp));
+    const long = { ...bodyFor(project).spec, certificateTTL: year };
+    const made = await eachDoor(maker, project.namespace, { ...bodyFor(project), spec: long });
+    for (const { status, body } of made) {
+      expect([[200, 201].includes(status), body.spec.accessKey]).toEqual([true, accessKey]);
+      const ends = Date.parse(body.status?.expirationTimestamp ?? '');
+      // Dry runs end nowhere, and a maker without an end has none.
+      if (!Number.isNaN(ends) && !Number.isNaN(end)) expect(ends).toBeLessThanOrEqual(end);
+    }
+    const byPath = await withSpec({ certificateTTL: year }, { key: maker.key });
+    expect((await objectOf(byPath.body.status.kubeConfig)).spec.accessKey).toBe(accessKey);
+    const elsewhere = { ...long, accessKey: parent };
+    const refused = await eachDoor(maker, project.namespace, { ...bodyFor(project), spec: elsewhere });
+    for (const { status, body } of refused) {
+      expect([status, body.details.causes[0].reason]).toEqual([403, 'ERR_PARENT']);
+      expect(body.message).toContain('log in again, or ask an administrator of the platform');
+    }
+    for (const query of ['', '?dryRun=All']) {
+      const { status, text } = await withSpec({ accessKey: parent }, { key: maker.key, query });
+      expect([status, text]).toEqual([403, expect.stringContaining('leave spec.accessKey out')]);
+    }
+  });
+
   it.each(['latchkey-system', 'latchkey-targets'])('is none in %s', async (namespace) => {
     const answers = [
       ...(await eachDoor(free, namespace, bodyFor(project))),
@@ -385,4 +428,16 @@ describe('a client that leaves', () => {
     leaving.abort();
     await until('the object is gone', async () => (await objectsIn(away)).length === 0);
   });
+});
+
+it('a kubeconfig that has ended is called expired', async () => {
+  const { status, text } = await until('it has ended', async () => {
+    const answer = await gateway.send('/kubernetes/management/version', { key: briefToken });
+    const seen = { status: answer.statusCode, text: await answer.body.text() };
+    return seen.status !== 200 && seen;
+  });
+  expect([status, text]).toEqual([
+    401,
+    expect.stringContaining('the token in the kubeconfig has expired: fetch the kubeconfig again'),
+  ]);
 });
