@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionOf, type Stored } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf, metricOf, metricsOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
-import { systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { labels, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
-import { leases, ownedAccessKeys } from '../../../src/api/resources.ts';
+import { leases, ownedAccessKeys, secrets } from '../../../src/api/resources.ts';
 import type { Lease, LeaseSpec } from '../../../src/kube/leader/lease.ts';
 
 const world = await operatorWorld({ operator: false });
@@ -40,6 +42,26 @@ async function secondsUntilReady(operator: RunningOperator, signal: 'SIGKILL' | 
   const { eventTime } = await admin.untilEvent(key, reasons.issued);
   const idle = Math.max(0, asked - instantOf((await readLease()).acquireTime));
   return (instantOf(eventTime) - told - idle) / 1000;
+}
+
+/** As many Secrets as anyone may make, with the label that the operator watches. Resolves with how many bytes they hold. */
+async function makeLargeSecrets(): Promise<number> {
+  const [count, size] = [32, 900_000];
+  await concurrently(Array.from({ length: count }), async () => {
+    const metadata = {
+      namespace: 'default',
+      name: world.name('large'),
+      labels: { [labels.ownerUID]: 'none' },
+    };
+    const stringData = { large: 'x'.repeat(size) };
+    await admin.createObject(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, stringData });
+  });
+  return count * size;
+}
+
+/** All that it has received, as the kernel counts. */
+function bytesRead({ process: { pid } }: RunningOperator): number {
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
 
 let leader: RunningOperator;
@@ -92,14 +114,19 @@ describe('two operators', () => {
     expect(await leader.process.exited).toBe(137);
   });
 
-  it('take over from a leader that is told to end long before its lease would run out', async ({
+  it('take over from a leader that is told to end long before its lease would run out, also beside large Secrets', async ({
     annotate,
   }) => {
     leader = standby;
+    const large = await makeLargeSecrets();
     standby = await startStandby();
+    const readBefore = bytesRead(standby);
     const before = await readLease();
     const seconds = await secondsUntilReady(leader, 'SIGTERM');
-    await annotate(`${seconds.toFixed(1)} s after SIGTERM`);
+    const read = bytesRead(standby) - readBefore;
+    await annotate(`${seconds.toFixed(1)} s after SIGTERM, ${(read / 1e6).toFixed(1)} MB read`);
+    // It watches what Secrets are called, not what they hold.
+    expect(read).toBeLessThan(large / 2);
     // On an idle machine less than a second: the other one has a watch.
     expect(seconds).toBeLessThan(leaseSeconds - 5);
     const after = await readLease();
