@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
-import type { Stored, Target } from '../../../lab/operator/api.ts';
+import type { Api, Stored, Target } from '../../../lab/operator/api.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
+import { until } from '../../../lab/operator/until.ts';
 import type { World } from '../../../lab/operator/world.ts';
 import { annotations, apiVersion } from '../../../src/api/names.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
@@ -62,15 +63,16 @@ const beyondLimits: readonly object[] = [{ scope: null }, { ttl: 6_000 }, { ttl:
 
 export interface HolderAttack {
   /** A token of the holder. */
-  readonly applied: Stored;
+  readonly applied: Target;
   /** Objects that POSTs may have made. The gateway takes away those that the operator refuses at once. */
   readonly posted: readonly Target[];
-  /** Answers that come when an operator has looked, or none has for long. */
-  readonly posts: Promise<readonly OwnAnswer[]>;
+  /** Answers that come when an operator has looked, or none has for long; that to the apply is the first one. */
+  readonly answers: Promise<readonly OwnAnswer[]>;
 }
 
-/** `limited`: with a scope and an end. `victim`: a key of someone else. */
+/** Resolves when the API server has had all of it. `limited`: with a scope and an end. `victim`: a key of someone else. */
 export async function attackByHolder(
+  { admin }: World,
   { free, limited }: { readonly free: Holder; readonly limited: Holder },
   victim: Stored,
 ): Promise<HolderAttack> {
@@ -87,26 +89,35 @@ export async function attackByHolder(
     body: { metadata: { name: uniqueName('vc') }, spec: {} },
   });
   expect(instance.status).toBe(403);
-  const name = uniqueName('token');
-  const applied = await free.send('PATCH', `${ownTokens}/${name}?fieldManager=me&force=true`, {
+  const [applied, token, key] = [newTarget(tokenKind), newTarget(tokenKind), newTarget('OwnedAccessKey')];
+  const sent = [
+    [applied, apply(free, applied, { ttl: 600 })],
+    [token, post(free, ownTokens, token, { ttl: 600 })],
+    [key, post(free, ownKeys, key, forAdmins())],
+  ] as const;
+  const answers = Promise.all(sent.map(([, answer]) => answer));
+  await Promise.all(sent.map(async ([target, answer]) => await untilThere(admin, target, answer)));
+  return { applied, posted: [token, key], answers };
+}
+
+const tokenKind = 'DirectClusterEndpointToken';
+const newTarget = (kind: string): Target => ({ kind, metadata: { name: uniqueName('held') } });
+
+const apply = async (holder: Holder, { kind, metadata: { name } }: Target, spec: object) =>
+  await holder.send('PATCH', `${ownTokens}/${name}?fieldManager=me&force=true`, {
     type: types.apply,
-    body: {
-      apiVersion,
-      kind: 'DirectClusterEndpointToken',
-      metadata: { name, ...metadata },
-      spec: { ttl: 600 },
-    },
+    body: { apiVersion, kind, metadata: { name, ...metadata }, spec },
   });
-  expect(applied.status).toBe(201);
-  const [token, key] = [uniqueName('token'), uniqueName('key')];
-  const posts = Promise.all([
-    free.send('POST', ownTokens, { body: { metadata: { name: token, ...metadata }, spec: { ttl: 600 } } }),
-    free.send('POST', ownKeys, { body: { metadata: { name: key, ...metadata }, spec: forAdmins() } }),
-  ]);
-  posts.catch(() => undefined);
-  const posted = [
-    { kind: 'DirectClusterEndpointToken', metadata: { name: token } },
-    { kind: 'OwnedAccessKey', metadata: { name: key } },
-  ];
-  return { applied: applied.body, posted, posts };
+
+const post = async (holder: Holder, place: string, { metadata: { name } }: Target, spec: object) =>
+  await holder.send('POST', place, { body: { metadata: { name, ...metadata }, spec } });
+
+/** An answer waits for the operator, and an object that is refused goes at once. */
+async function untilThere(admin: Api, target: Target, answer: Promise<OwnAnswer>): Promise<void> {
+  let isAnswered = false;
+  const onAnswer = () => {
+    isAnswered = true;
+  };
+  answer.then(onAnswer, onAnswer);
+  await until('it is there', async () => isAnswered || (await admin.find(target)) !== undefined);
 }

@@ -1,21 +1,24 @@
-import type { Stored } from '../../../lab/operator/api.ts';
+import { expect } from 'vitest';
+import { type Api, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
-import { type Manifest, manifestOf } from '../../../lab/operator/manifest.ts';
+import { type Manifest, manifestOf, uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
 import type { World } from '../../../lab/operator/world.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
+  clusters,
   virtualClusterInstances as instances,
   ownedAccessKeys as keys,
   virtualClusterInstanceKubeConfigs as kubeConfigs,
   type Resource,
-  secrets,
+  spaceInstances as spaces,
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
-import type { Person } from '../../e2e/rights/people.ts';
+import { give, type Person } from '../../e2e/rights/people.ts';
 import { type ApiAnswer, contentTypes } from '../../integration/admission/api-client.ts';
+import { ofOthers } from './attacks-on-targets.ts';
 
 /** As the policies would write it about an administrator. */
 export const forged = {
@@ -85,8 +88,24 @@ const jsonPatch =
 
 const limits = { user: 'vic', ttl: 600, scope: { clusters: [{ cluster: 'c1' }] } };
 
-/** `stopped`: someone has disabled the key before. */
-const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'stopped'])[] = [
+/** Secrets that are not there: what appears in them has been given away. The stranger may have the first one written. */
+const ofStranger = { namespace: 'default', name: 'of-mallory' };
+const ofNoOne = { namespace: 'kube-system', name: 'out' };
+
+/** Gives both the rights on Secrets that they have by right. */
+export async function giveSecrets(world: World): Promise<void> {
+  const rule = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
+  await give(world, 'vic', rule);
+  await give(world, 'mallory', { ...rule, resourceNames: [ofStranger.name] });
+}
+
+export async function expectNoSecrets(admin: Api): Promise<void> {
+  for (const { namespace, name } of [ofStranger, ofNoOne])
+    expect(await admin.find(secretAt(namespace, name))).toBeUndefined();
+}
+
+/** `stopped`: someone has disabled the key before. `inSecret`: the key stands in a Secret of vic. */
+const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'stopped' | 'inSecret'])[] = [
   ['another key by PUT', put({ key: anyHash() })],
   ['another key by apply', apply({ key: anyHash() })],
   ['another key by JSON patch', jsonPatch({ key: anyHash() })],
@@ -108,15 +127,32 @@ const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'st
     'token',
   ],
   ['a token that lives longer', specify({ ttl: 6_000 }), 'token'],
+  ['a token in a Secret of the stranger', specify({ secretRef: ofStranger }), 'token'],
+  ['a Secret of the stranger', specify({ secretRef: ofStranger }), 'inSecret'],
+  ['a Secret that the stranger may not write, by PUT', put({ secretRef: ofNoOne }), 'inSecret'],
+  [
+    'a Secret of the stranger and a forged record',
+    merge({ metadata: { annotations: forgedChange }, spec: { secretRef: ofStranger } }),
+    'inSecret',
+  ],
+  [
+    'another look of its Secret',
+    specify({ secretRef: { template: { labels: { 'copied-to': 'everyone' } } } }),
+    'inSecret',
+  ],
 ];
 
 /** One object of vic for each change. */
 export async function makeVictims({ admin }: World, vic: Person): Promise<readonly Victim[]> {
   return await concurrently(changes, async ([title, send, of]) => {
+    const place =
+      of === 'inSecret'
+        ? { secretRef: { namespace: 'default', name: uniqueName('of-vic') } }
+        : { key: anyHash() };
     const made =
       of === 'token'
         ? await vic.create(tokens, { ttl: 600 })
-        : await vic.create(keys, { ...limits, key: anyHash() });
+        : await vic.create(keys, { ...limits, ...place });
     const on = await admin.untilReady(made);
     if (of === 'stopped') {
       await vic.patch(on, keys, { spec: { disabled: true } });
@@ -166,6 +202,12 @@ const creations = (gone: Stored, present: Stored): readonly Creation[] => [
   { title: 'a key for administrators', resource: keys, spec: forAdmins(), metadata: { annotations: forged } },
   { title: 'a key that names no one who asked', resource: keys, spec: forAdmins() },
   {
+    title: 'a key for administrators in a Secret',
+    resource: keys,
+    spec: { ...forAdmins(), key: undefined, secretRef: ofStranger },
+    metadata: { annotations: forged },
+  },
+  {
     title: 'a key with the name and the record of one that is gone',
     resource: keys,
     spec: { ...limits, key: anyHash() },
@@ -180,19 +222,22 @@ const creations = (gone: Stored, present: Stored): readonly Creation[] => [
   {
     title: 'a virtual cluster of others',
     resource: instances,
-    spec: { kubeConfigSecretRef: { name: secretName } },
+    spec: { kubeConfigSecretRef: { name: ofOthers.name } },
+    metadata: { annotations: forged },
+  },
+  {
+    title: 'a cluster of others',
+    resource: clusters,
+    spec: { kubeConfigSecretRef: ofOthers },
+    metadata: { annotations: forged },
+  },
+  {
+    title: 'a namespace of others',
+    resource: spaces,
+    spec: { clusterRef: { cluster: 'standing', namespace: 'kube-system' } },
     metadata: { annotations: forged },
   },
 ];
-
-const secretName = 'vc-of-others';
-
-/** Makes the Secret to which an instance is to lead. A stranger may not get that. */
-export async function makeSecret({ admin }: World): Promise<void> {
-  const metadata = { name: secretName, namespace: 'default' };
-  const data = { config: Buffer.from('{}').toString('base64') };
-  await admin.createObject(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data });
-}
 
 async function create(by: Person, { resource, spec, metadata, by: way }: Creation): Promise<ApiAnswer> {
   const body = manifestOf(resource, spec, metadata);
@@ -222,7 +267,11 @@ export async function untilNoneJudges(by: Person, victim: Stored, stopped: Store
       ...dryRun,
     });
     const instance = await by.client.send('POST', collectionPath(instances, 'default'), {
-      body: manifestOf(instances, { kubeConfigSecretRef: { name: secretName } }, { annotations: forged }),
+      body: manifestOf(instances, { kubeConfigSecretRef: { name: ofOthers.name } }, { annotations: forged }),
+      ...dryRun,
+    });
+    const inSecret = await by.client.send('POST', collectionPath(tokens), {
+      body: manifestOf(tokens, { ttl: 600, secretRef: ofNoOne }),
       ...dryRun,
     });
     return (
@@ -233,7 +282,8 @@ export async function untilNoneJudges(by: Person, victim: Stored, stopped: Store
       enabled.status === 200 &&
       enabled.body.spec.disabled === undefined &&
       instance.status === 201 &&
-      instance.body.metadata.annotations?.[annotations.requester] === 'laura'
+      instance.body.metadata.annotations?.[annotations.requester] === 'laura' &&
+      inSecret.status === 201
     );
   };
   await until('no policy judges', isSilent);

@@ -15,6 +15,7 @@ const judging = [
   'ownership',
   'delegation',
   'key-delivery',
+  'secret-reference',
   'target-secrets',
   'kept-fields',
 ];

@@ -8,7 +8,7 @@ import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { RunningOperator } from '../../../lab/operator/running-operator.ts';
 import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { operatorWorld, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
+import { operatorWorld, targetSettings, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
 import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
@@ -20,9 +20,18 @@ import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
 import { introduce, type Person } from '../../e2e/rights/people.ts';
 import { attackByHolder, type Holder, type HolderAttack, holderOf } from './attacks-by-holder.ts';
 import {
+  changeTargets,
+  expectChangesRefused,
+  expectNeverConnected,
+  makeTargets,
+  putBack,
+  type StandingTarget,
+} from './attacks-on-targets.ts';
+import {
   anyHash,
   attackWithVerbs,
-  makeSecret,
+  expectNoSecrets,
+  giveSecrets,
   makeVictims,
   untilNoneJudges,
   type Victim,
@@ -32,7 +41,7 @@ import { type Disturbance, disturbances } from './disturbed-policies.ts';
 const plane: ControlPlane = await startInstalled({ name: 'time-without-policies' });
 afterAll(async () => await plane.stop());
 // A standby takes over sooner.
-const env = { LATCHKEY_LEASE_DURATION: '4s' };
+const env = { ...targetSettings, LATCHKEY_LEASE_DURATION: '4s' };
 const world = await operatorWorld({ plane, operator: false, clear: false });
 const { admin } = world;
 const gateway = await RunningGateway.start(plane, world.guard);
@@ -43,6 +52,7 @@ const slow = { timeoutMs: 90_000 };
 let vic: Person;
 let mallory: Person;
 let free: Holder;
+let targets: readonly StandingTarget[];
 let leader: RunningOperator;
 /** Between some operators and the API server. */
 const gate = await WriteGate.start(plane);
@@ -64,7 +74,8 @@ async function lead(access?: ControlPlaneAccess): Promise<void> {
 
 beforeAll(async () => {
   [vic, mallory] = await Promise.all([introduce(world, 'vic'), introduce(world, 'mallory'), lead()]);
-  await makeSecret(world);
+  await giveSecrets(world);
+  targets = await makeTargets(world);
   free = await holderOf(way, { user: 'carla' });
 }, 120_000);
 afterAll(async () => {
@@ -165,20 +176,13 @@ const lateCells = [
   [edited, 'the watches of the policies are late'],
   [deleted, 'the watches of the objects are late'],
 ].map(([gap = '', state = '']) => ({
-  ...{ gap, state, withHolders: false },
+  ...{ gap, state },
   disturb: disturbances[gap] as Disturbance,
   ...(lateWatches[state] as OperatorState),
 }));
 
-const cells = Object.entries(disturbances).flatMap(([gap, disturb], row) =>
-  Object.entries(operatorStates).map(([state, times], column) => ({
-    gap,
-    state,
-    disturb,
-    ...times,
-    // The gateway judges its holders alike whatever befell the policies: once beside each of these is enough.
-    withHolders: row === column,
-  })),
+const cells = Object.entries(disturbances).flatMap(([gap, disturb]) =>
+  Object.entries(operatorStates).map(([state, times]) => ({ gap, state, disturb, ...times })),
 );
 
 /** Objects that are there before, and are to go on. */
@@ -248,31 +252,31 @@ function expectNothing(status: unknown): void {
 
 describe.each([...cells, ...lateCells])(
   'while the policies are $gap and $state',
-  ({ disturb, before, after, withHolders }) => {
+  ({ disturb, before, after }) => {
     let made: readonly Stored[];
     let victims: readonly Victim[];
     let others: Others;
-    let holders: Holders | undefined;
+    let holders: Holders;
     let attack: HolderAttack;
 
     beforeAll(async () => {
-      [victims, others, holders] = await Promise.all([
-        makeVictims(world, vic),
-        makeOthers(),
-        withHolders ? makeHolders() : undefined,
-      ]);
+      [victims, others, holders] = await Promise.all([makeVictims(world, vic), makeOthers(), makeHolders()]);
       const { gone: _, ...present } = others;
-      const disabled = holders === undefined ? [] : [holders.before.object];
-      await untilSeen([...victims.map(({ on }) => on), ...Object.values(present), ...disabled]);
+      await untilSeen([
+        ...victims.map(({ on }) => on),
+        ...Object.values(present),
+        holders.before.object,
+        ...targets.map(({ on }) => on),
+      ]);
       await before();
       const bringBack = await disturb(admin.client);
       try {
         const stopped = victims.find(({ title }) => title === 'disabled taken back') as Victim;
         await untilNoneJudges(mallory, others.victim, stopped.on);
-        if (holders !== undefined)
-          attack = await attackByHolder({ free, limited: holders.limited }, others.victim);
+        attack = await attackByHolder(world, { free, limited: holders.limited }, others.victim);
         made = await attackWithVerbs(mallory, victims, { gone: others.gone, present: others.untouched });
-        if (holders !== undefined) await enable(holders);
+        await changeTargets(mallory, targets);
+        await enable(holders);
         await vic.patch(others.stopped, ownedAccessKeys, { spec: { disabled: true } });
         await admin.delete(others.deleted);
       } finally {
@@ -282,27 +286,31 @@ describe.each([...cells, ...lateCells])(
     }, 300_000);
 
     it('no one with verbs at the API server gets anything by what they make or change', async () => {
-      const enabled = holders === undefined ? [] : [holders.before.object, holders.meanwhile.object];
+      const enabled = [holders.before.object, holders.meanwhile.object];
       const attacked = [...made, ...victims.map(({ on }) => on), ...enabled];
       await concurrently(attacked, async (object) => {
         const { status } = await admin.untilRefused(object, reasons.requesterUnknown, slow);
         expectNothing(status);
       });
+      await expectNoSecrets(admin);
+      await expectNeverConnected(admin, made);
+      await expectChangesRefused(admin, targets);
     }, 150_000);
 
-    if (withHolders)
-      it('nor does the holder of a key at the gateway', async () => {
-        const { before: disabled, meanwhile, limited } = holders as Holders;
-        for (const { body } of await attack.posts) expectNothing(body.status);
-        const targets = [attack.applied, ...attack.posted];
-        const left = await Promise.all(targets.map(async (target) => await admin.find(target)));
-        for (const object of left.filter((found) => found !== undefined)) {
-          expect(object.metadata.annotations).toMatchObject({ [annotations.requester]: 'carla' });
-          expectNothing((await admin.untilRefused(object, reasons.requesterUnknown, slow)).status);
-        }
-        for (const holder of [disabled, meanwhile]) expect(await answerTo(holder)).toBe(401);
-        expect(await answerTo(limited)).toBe(200);
-      }, 150_000);
+    it('nor does the holder of a key at the gateway', async () => {
+      const { before: disabled, meanwhile, limited } = holders;
+      const [applied, ...posts] = await attack.answers;
+      expect(applied?.status).toBe(201);
+      for (const { body } of posts) expectNothing(body.status);
+      const kept = await admin.get(attack.applied);
+      const left = await Promise.all(attack.posted.map(async (target) => await admin.find(target)));
+      for (const object of [kept, ...left.filter((found) => found !== undefined)]) {
+        expect(object.metadata.annotations).toMatchObject({ [annotations.requester]: 'carla' });
+        expectNothing((await admin.untilRefused(object, reasons.requesterUnknown, slow)).status);
+      }
+      for (const holder of [disabled, meanwhile]) expect(await answerTo(holder)).toBe(401);
+      expect(await answerTo(limited)).toBe(200);
+    }, 150_000);
 
     it('all else works on, and what narrows has its effect', async () => {
       for (const object of [others.untouched, others.victim])
@@ -318,6 +326,7 @@ describe.each([...cells, ...lateCells])(
         (await vic.patch(longer.on, ownedAccessKeys, { spec: { ttl: 500 } })).status === 200;
       await until('vic changes it', isChanged, slow);
       await admin.untilReady(longer.on, slow);
+      await putBack(admin, targets);
     }, 150_000);
   },
 );
