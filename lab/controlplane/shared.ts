@@ -33,5 +33,7 @@ export async function sharedControlPlane(settings?: string): Promise<ControlPlan
 async function startForWorker(): Promise<ControlPlane> {
   // The guard of the control plane keeps this process alive, so it would go on without the run that it belongs to.
   process.once('disconnect', () => process.exit(1));
-  return await startControlPlane({ name: 'shared' });
+  // Some clusters serve candidates for leases, and they are to be hidden as leases are.
+  const extraApiServerArgs = ['--runtime-config=coordination.k8s.io/v1beta1=true'];
+  return await startControlPlane({ name: 'shared', extraApiServerArgs });
 }

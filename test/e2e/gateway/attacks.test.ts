@@ -418,6 +418,46 @@ describe('what a scope protects by name is in no list and no watch', async () =>
     });
   });
 
+  it('of leases and of candidates for them, by list and watch', async () => {
+    const candidate = {
+      ...{ leaseName: 'web', strategy: 'OldestEmulationVersion' },
+      ...{ binaryVersion: '1.0.0', emulationVersion: '1.0.0' },
+    };
+    await Promise.all([
+      expectCoordinationHidden('v1', 'leases', { kind: 'Lease', spec: {} }),
+      expectCoordinationHidden('v1beta1', 'leasecandidates', { kind: 'LeaseCandidate', spec: candidate }),
+    ]);
+  });
+
+  async function expectCoordinationHidden(
+    version: string,
+    plural: string,
+    object: Pick<Stored, 'kind' | 'spec'>,
+  ) {
+    const apiVersion = `coordination.k8s.io/${version}`;
+    const resource = {
+      group: 'coordination.k8s.io',
+      version,
+      plural,
+      kind: object.kind ?? '',
+      namespaced: true,
+    };
+    for (const namespace of ['latchkey-system', 'default'])
+      await admin.createObject(resource, { apiVersion, ...object, metadata: { namespace, name: marker } });
+    const root = `/apis/${apiVersion}`;
+    const watch = '?watch=1&timeoutSeconds=1';
+    const queries = ['', `?fieldSelector=metadata.name=${marker}`, watch];
+    const paths = [...queries.map((query) => `/${plural}${query}`), `/watch/${plural}${watch}`];
+    await eachWay(paths, async (target, key, path) => {
+      const { status, text } = await get(key, target + root + path);
+      expect.soft({ path, status, shown: hidden.exec(text)?.[0] }).toEqual({ path, status: 200 });
+      expect.soft(text).toContain(`"name":"${marker}","namespace":"default"`);
+      const ofSystem = path.replace(plural, `namespaces/latchkey-system/${plural}`);
+      expect.soft((await get(key, target + root + ofSystem)).status).toBe(403);
+    });
+    expect((await get(free, `${platform}${root}/${plural}`)).text).toMatch(hidden);
+  }
+
   it('of a custom resource, and those without a namespace are served', async () => {
     const path = `${platform}/apis/${kinds}.example.com/v1`;
     const metadata = { name: marker, namespace: 'latchkey-system' };
