@@ -107,14 +107,14 @@ export class Gateway {
     const { settings } = options;
     this.#options = options;
     this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
-    this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix);
+    this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix, () => this.#open.recheckSoon());
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
     this.#sitePolicy = createSitePolicy(options);
     this.#removals = createRemovals(options, this.#index);
     this.#audits = this.#createAudits();
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
-    this.#permissions = createPermissions(options);
+    this.#permissions = createPermissions(options, () => this.#open.recheckSoon());
     this.#followingPermissions = createFollowingPermissions(options);
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet(
@@ -312,13 +312,13 @@ export class Gateway {
   }
 }
 
-const createPermissions = (options: GatewayOptions): EntryPermissions => {
+const createPermissions = (options: GatewayOptions, onLost: () => void): EntryPermissions => {
   const { clock, settings } = options;
   const { maxConnections, staleAfterMs: maxStayMs } = settings;
   const { maxWaiting, maxWaitMs } = upstreamLimits(settings);
   const shared = { clock, maxWaiting, maxWaitMs };
   return new EntryPermissions({
-    ...{ ...options, maxConnections, maxStayMs },
+    ...{ ...options, maxConnections, maxStayMs, onLost },
     entering: new Questions({
       ...shared,
       isAllowed: askAsUser(options.entering),

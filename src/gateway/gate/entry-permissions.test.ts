@@ -35,6 +35,7 @@ function start({
     return { status: { allowed: platform.allowed } };
   };
   const isAllowed = askAsUser({ as: (who: object) => ({ create: () => create(who) }) as never });
+  const lost: number[] = [];
   const line = { isAllowed, clock, max: 10_000, maxWaiting: 0, maxWaitMs: 1 };
   const permissions = new EntryPermissions({
     entering: new Questions({ ...line, max: maxEntering }),
@@ -44,6 +45,7 @@ function start({
     log: silentLogger,
     maxStayMs: 45_000,
     maxConnections,
+    onLost: () => lost.push(clock.monotonic()),
   });
   /** Looks at the stay of each user twice a second, as the sweep over what is open does. Those who may stay at the end. */
   const stay = async (ms: number, users: readonly string[] = ['alice']) => {
@@ -55,7 +57,7 @@ function start({
   };
   const enter = async (...users: readonly string[]) =>
     await Promise.all(users.map((user) => permissions.ask({ ...alice, user }, entry)));
-  return { clock, permissions, asked, platform, stay, enter };
+  return { clock, permissions, asked, lost, platform, stay, enter };
 }
 
 describe('the right to enter', () => {
@@ -119,13 +121,16 @@ describe('the right to stay', () => {
     },
   );
 
-  it('is lost at once when a new request learns of it', async () => {
-    const { clock, permissions, enter, platform, stay } = start();
+  it('is lost at once when a new request learns of it, which is told once', async () => {
+    const { clock, permissions, enter, platform, stay, lost } = start();
     await enter('alice');
     await clock.advanceAsync(5_000);
     platform.allowed = false;
     await permissions.ask(alice, entry);
     expect(await stay(0)).toEqual([]);
+    await clock.advanceAsync(5_000);
+    await permissions.ask(alice, entry);
+    expect(lost).toEqual([5_000]);
   });
 
   it('outlasts failures for 45 seconds from the last yes, and no longer; the questions come ever slower', async () => {

@@ -52,3 +52,43 @@ it.each([
 ])('a namespace with %s is no project', (_, metadata) => {
   expect(start(metadata).findProject(metadata.name)).toBeUndefined();
 });
+
+it.each(['instances', 'spaces', 'clusters'] as const)(
+  'tells when one of the %s goes or is another one, and of no other change',
+  (kind) => {
+    let told = 0;
+    const records = new TargetRecords('p-', () => {
+      told += 1;
+    });
+    const store = records[kind];
+    const toldOf = (change: object) => {
+      const before = told;
+      store.upsert({ key: 'p-red/a', namespace: 'p-red', name: 'a', uid: 'one', ...change } as never);
+      return told > before;
+    };
+    expect(toldOf({ resourceVersion: '1' })).toBe(false);
+    expect(toldOf({ resourceVersion: '2', conditions: [] })).toBe(false);
+    expect(toldOf({ resourceVersion: '3', deleted: 1 })).toBe(true);
+    expect(toldOf({ resourceVersion: '4', uid: 'two' })).toBe(true);
+    const before = told;
+    store.remove('p-red/a');
+    expect(told).toBe(before + 1);
+  },
+);
+
+it('tells when a project goes', () => {
+  let told = 0;
+  const { projects } = new TargetRecords('p-', () => {
+    told += 1;
+  });
+  projects.upsert({ key: 'p-red', uid: 'one', resourceVersion: '1', label: 'red' } as never);
+  expect(told).toBe(0);
+  projects.upsert({
+    key: 'p-red',
+    uid: 'one',
+    resourceVersion: '2',
+    label: 'red',
+    isDeleting: true,
+  } as never);
+  expect(told).toBe(1);
+});

@@ -6,7 +6,7 @@ import {
   spaceInstances,
   virtualClusterInstances,
 } from '../../api/resources.ts';
-import { Store } from '../../kube/cache/store.ts';
+import { Store, type StoreChange } from '../../kube/cache/store.ts';
 import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { KnownTargets } from '../../platform/targets/known-targets.ts';
@@ -15,6 +15,7 @@ import { type TargetAccessRecord, toTargetAccessRecord } from '../../platform/ta
 import {
   type ClusterRecord,
   type SpaceInstanceRecord,
+  type TargetRecord,
   toClusterRecord,
   toInstanceRecord,
   toSpaceRecord,
@@ -33,13 +34,21 @@ export class TargetRecords {
   readonly #prefix: string;
   #projectsVersion = 0;
 
-  constructor(projectNamespacePrefix: string) {
+  /** `onGone`: called when a target, or the project around it, is gone, is being deleted, or is another one under the same name. */
+  constructor(projectNamespacePrefix: string, onGone: () => void = () => undefined) {
     this.#prefix = projectNamespacePrefix;
     this.known = new KnownTargets(this, projectNamespacePrefix);
     this.projects.subscribe(({ previous, current }) => {
       const isSame = previous?.label === current?.label && previous?.isDeleting === current?.isDeleting;
-      if (!isSame) this.#projectsVersion += 1;
+      if (isSame) return;
+      this.#projectsVersion += 1;
+      if (previous !== undefined) onGone();
     });
+    const onChange = ({ previous, current }: StoreChange<TargetRecord>) => {
+      const isSame = previous?.uid === current?.uid && previous?.deleted === current?.deleted;
+      if (previous !== undefined && !isSame) onGone();
+    };
+    for (const store of [this.instances, this.spaces, this.clusters]) store.subscribe(onChange);
   }
 
   /** Another number whenever `findProject` may say something else. */
