@@ -1,22 +1,28 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
-import { Kubectl } from '../../../lab/operator/kubectl.ts';
-import { giveRight } from '../../../lab/operator/rights.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { Kubectl, type Watching } from '../../../lab/operator/kubectl.ts';
+import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { leastMs, timeUntil, until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group } from '../../../src/api/names.ts';
-import { credentialLocks } from '../../../src/api/resources.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
-import { gatewayWorld } from './gateway-world.ts';
+import { fourTargets } from './four-targets.ts';
 import { knownHolder, untilKnown } from './known-holder.ts';
+import { socketsOf } from './process-sockets.ts';
+import { sessionEnds } from './session-ends.ts';
 import { sessionRights } from './session-world.ts';
 
-const world = await gatewayWorld();
+const targets = await fourTargets();
+const { world, user, paths } = targets;
 const { gateway, guard, admin } = world;
-const user = world.name('alice');
-const kubelet = await startKubelet(guard, world.plane);
-await giveRight(admin, user, sessionRights);
-const pod = await makePod(admin, kubelet);
+const inside = await sharedVirtualCluster();
+const kubelet = await startKubelet(guard, world.plane, inside.plane);
+const bob = world.name('bob');
+for (const api of [admin, inside.admin])
+  for (const one of [user, bob]) await giveRight(api, one, sessionRights);
+const [pod, podInside] = [await makePod(admin, kubelet), await makePod(inside.admin, kubelet)];
 const { key } = await knownHolder(world, { user });
 
 const protocols = [
@@ -25,15 +31,20 @@ const protocols = [
 ] as const;
 
 describe.each(protocols)('over %s', async (protocol, env) => {
-  /** A command that writes, and so notices its end. */
-  const endless = (name: string) => [
-    'exec',
-    pod,
-    '--',
-    'sh',
-    '-c',
-    `: ${name}; while echo running; do sleep 0.05; done`,
-  ];
+  interface Shell {
+    readonly client: Watching;
+    readonly isOver: () => Promise<boolean>;
+  }
+
+  /** Opens one with a command that writes, and so notices its end. */
+  async function openShell(kubeconfig: string, where = pod): Promise<Shell> {
+    const name = world.name('shell');
+    const script = `: ${name}; while echo running; do sleep 0.05; done`;
+    const client = await new Kubectl(world, kubeconfig).begin(['exec', where, '--', 'sh', '-c', script], env);
+    await client.until('output', (lines) => lines.includes('running'));
+    const isOver = async () => (await kubelet.ended()).some((command) => command.includes(`${name};`));
+    return { client, isOver };
+  }
 
   it('a scope without "create" refuses exec and port-forward, and kubectl shows why', async () => {
     const scope = { rules: [{ verbs: ['get', 'list', 'watch'], requestTargets: ['Management'] }] };
@@ -50,54 +61,36 @@ describe.each(protocols)('over %s', async (protocol, env) => {
       );
   });
 
-  type Holder = Awaited<ReturnType<typeof world.holder>>;
-  it.concurrent.each<[string, (holder: Holder) => Promise<unknown>]>([
-    ['is disabled', async ({ object }) => await admin.patch(object, { spec: { disabled: true } })],
-    ['is deleted', async ({ object }) => await admin.delete(object)],
-    ['gets an end that is over', async ({ object }) => await admin.patch(object, { spec: { ttl: 1 } })],
-    ['gets another scope', async ({ object }) => await admin.patch(object, { spec: { scope: {} } })],
-    [
-      'is locked',
-      async ({ object }) =>
-        await admin.create(credentialLocks, { accessKey: { name: object.metadata.name } }),
-    ],
-  ])('a shell ends, and its command, when its key %s; that of another key goes on', async (_, change) => {
-    const name = world.name('shell');
-    const [holder, other] = await Promise.all([knownHolder(world, { user }), knownHolder(world, { user })]);
-    const [shell, another] = await Promise.all(
-      [holder, other].map(async (one) => {
-        const kubectl = new Kubectl(world, await gateway.kubeconfig(one.key));
-        const begun = await kubectl.begin(endless(one === holder ? name : `${name}-other`), env);
-        await begun.until('output', (lines) => lines.includes('running'));
-        return begun;
-      }),
-    );
-    await change(holder);
-    const isOver = async () => (await kubelet.ended()).some((command) => command.includes(`${name};`));
-    await until('the end of the command', isOver);
-    if (protocol === 'websocket')
-      await shell?.until('the reason', (lines) =>
-        /close 1008 \(policy violation\): the credential/.test(lines.join()),
-      );
-    expect((await kubelet.ended()).some((command) => command.includes(`${name}-other`))).toBe(false);
-    await another?.end();
-  });
+  describe('a shell ends within a quarter of a second, and its command within a second,', async () => {
+    const other = await openShell(await gateway.kubeconfig(key));
 
-  it('a shell ends within a quarter of a second of the write that disables its key, and its command within a second', async () => {
-    const round = async (): Promise<number> => {
-      const name = world.name('timed');
-      const holder = await knownHolder(world, { user });
-      const shell = await new Kubectl(world, await gateway.kubeconfig(holder.key)).begin(endless(name), env);
-      await shell.until('output', (lines) => lines.includes('running'));
-      const isOver = async () => (await kubelet.ended()).some((command) => command.includes(`${name};`));
-      const [client, command] = await Promise.all([
-        timeUntil('the end of kubectl', async () => shell.hasExited, { everyMs: 5 }),
-        timeUntil('the end of the command', isOver, { everyMs: 5 }),
-        admin.patch(holder.object, { spec: { disabled: true } }),
-      ]);
-      return Math.max(4 * client, command);
-    };
-    expect(await leastMs(1_000, round)).toBeLessThan(1_000);
+    it.concurrent.each(Object.entries(sessionEnds(targets, bob)))(
+      'when %s; that of another key goes on',
+      async (_, prepare) => {
+        const round = async (): Promise<number> => {
+          const session = await prepare();
+          const kubeconfig = await gateway.kubeconfig(session.key, session.path);
+          const { client, isOver } = await openShell(
+            kubeconfig,
+            session.path === paths.platform ? pod : podInside,
+          );
+          await session.end();
+          const [untilClient, untilCommand] = await Promise.all([
+            timeUntil('the end of kubectl', async () => client.hasExited, { everyMs: 5 }),
+            timeUntil('the end of the command', isOver, { everyMs: 5 }),
+          ]);
+          if (protocol === 'websocket')
+            expect((await client.lines()).join()).toMatch(
+              /close 1008 \(policy violation\): the (?:parent of the )?credential/,
+            );
+          return Math.max(4 * untilClient, untilCommand);
+        };
+        expect(await leastMs(1_000, round)).toBeLessThan(1_000);
+        expect([other.client.hasExited, await other.isOver()]).toEqual([false, false]);
+      },
+    );
+
+    afterAll(async () => await other.client.end());
   });
 
   it('a gateway that stops ends shells within its grace, and exits with 0', async () => {
@@ -106,15 +99,116 @@ describe.each(protocols)('over %s', async (protocol, env) => {
       env: { LATCHKEY_SHUTDOWN_GRACE: '1s' },
     });
     await untilKnown(stopping, key);
-    const kubectl = new Kubectl(world, await stopping.kubeconfig(key));
-    const shell = await kubectl.begin(endless('stopping'), env);
-    await shell.until('output', (lines) => lines.includes('running'));
+    const { client } = await openShell(await stopping.kubeconfig(key));
     const told = performance.now();
     expect(await stopping.end()).toBe(0);
     // Its grace is one second; where nothing is set it is ten.
     expect(performance.now() - told).toBeLessThan(9_000);
     if (protocol === 'websocket')
-      await shell.until('the reason', (lines) => lines.join().includes('the gateway stops: connect again'));
+      await client.until('the reason', (lines) => lines.join().includes('the gateway stops: connect again'));
+  });
+});
+
+const asks = { websocket: 'GET', 'SPDY/3.1': 'POST' } as const;
+type Asked = keyof typeof asks;
+
+/** Asks for a session with a command that stays. `place`: behind `/api/v1/`; some lead to the API server, some to a kubelet. */
+function askForSession(place: string, bearer: string, protocol: Asked) {
+  const offered = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+  const headers =
+    protocol === 'websocket'
+      ? [...webSocketHeaders, 'Origin: https://a', `Sec-WebSocket-Protocol: ${offered.join(', ')}`]
+      : offered.map((version) => `X-Stream-Protocol-Version: ${version}`);
+  const query = 'command=cat&stdin=true&stdout=true&input=1&output=1';
+  const line = `${asks[protocol]} /kubernetes/management/api/v1/${place}?${query}`;
+  const text = upgradeText([`Authorization: Bearer ${bearer}`, ...headers], { line, protocol });
+  return openClient(gateway.port, text, true);
+}
+
+const exec = `namespaces/default/pods/${pod}/exec`;
+
+it.each(['websocket', 'SPDY/3.1'] as const)(
+  'the system asks both sides of a silent session over %s whether they are still there',
+  async (protocol) => {
+    const { pid } = gateway.process;
+    const former = new Set(socketsOf(pid).map(({ inode }) => inode));
+    const client = askForSession(exec, key, protocol);
+    await client.until('HTTP/1.1 101 ');
+    const serverPort = Number(new URL(world.plane.server).port);
+    const isAsked = ({ keepAliveIn = Number.NaN }) => keepAliveIn <= 30;
+    await until('timers of both', async () => {
+      const sockets = socketsOf(pid);
+      const ofClient = sockets.filter(({ remotePort }) => remotePort === client.socket.localPort);
+      const ofTarget = sockets.filter((one) => one.remotePort === serverPort && !former.has(one.inode));
+      return ofClient.length === 1 && ofTarget.length > 0 && [...ofClient, ...ofTarget].every(isAsked);
+    });
+    client.socket.destroy();
+  },
+);
+
+describe('a command of a pod', async () => {
+  const root = world.name('root');
+  await bindRole(admin, root, 'cluster-admin');
+  const keyWith = async (spec: object) => (await knownHolder(world, { user: root, ...spec })).key;
+  const free = await keyWith({});
+  const { spec } = await admin.client.request<Stored>('GET', `/api/v1/namespaces/default/pods/${pod}`);
+  const [onNode, { port }] = [`exec/default/${pod}/main`, kubelet];
+  const behindNode = `nodes/${spec.nodeName}/proxy/${onNode}`;
+
+  /** An API server would dial the node, were it not on loopback. */
+  const reached = /address not allowed/;
+
+  const begun = async () => (await kubelet.sessions()).filter((session) => session.pod === pod).length;
+
+  async function answerTo(place: string, bearer: string, protocol: Asked): Promise<string> {
+    const client = askForSession(place, bearer, protocol);
+    const isWhole = async () => /^HTTP\/1\.1 101|"code":/.test(client.state.received);
+    await until(`an answer of ${place}`, isWhole, { seen: () => client.state.received });
+    client.socket.destroy();
+    return client.state.received;
+  }
+
+  async function expectOneMore(before: number): Promise<void> {
+    const client = askForSession(exec, free, 'SPDY/3.1');
+    await until('the session', async () => (await begun()) > before);
+    expect(await begun()).toBe(before + 1);
+    client.socket.destroy();
+  }
+
+  it('runs without a scope, also by way of its node, which is out of reach for API servers here alone', async () => {
+    await expectOneMore(await begun());
+    for (const protocol of ['websocket', 'SPDY/3.1'] as const)
+      expect(await answerTo(behindNode, free, protocol)).toMatch(reached);
+  });
+
+  const resources = ['pods', 'pods/log', 'services', 'nodes', 'nodes/status'];
+  it.each([
+    ['names no session', { rules: [{ resources: [{ group: '', resources }] }] }],
+    ['only reads', { rules: [{ verbs: ['get', 'list', 'watch'] }] }],
+  ])('does not run by any path with a scope that %s', async (_, scope) => {
+    const [scoped, before] = [await keyWith({ scope }), await begun()];
+    for (const place of [
+      exec,
+      exec.replace('exec', '%65xec'),
+      `${exec}/`,
+      exec.replace('pods/', 'pods//'),
+      exec.replace('pods/', 'pods/none/../'),
+      `namespaces/default/services/https:kubernetes:https/proxy/api/v1/${exec}`,
+      `namespaces/default/pods/https:${pod}:${port}/proxy/${onNode}`,
+      behindNode,
+      behindNode.replace('/proxy', `:${port}/proxy`),
+      behindNode.replace(/nodes.(.*).proxy/, `nodes/https:$1:${port}/proxy`),
+      behindNode.replace(/(nodes.*).proxy/, 'proxy/$1'),
+    ])
+      for (const protocol of ['websocket', 'SPDY/3.1'] as const) {
+        const answer = await answerTo(place, scoped, protocol);
+        // Pods and services are dialled without the certificate that a kubelet asks for.
+        const isOfNode = place.includes('nodes/') && reached.test(answer);
+        const isRefused = /^HTTP\/1\.1 [45]/.test(answer) && !isOfNode;
+        expect({ place, protocol, isRefused }).toEqual({ place, protocol, isRefused: true });
+      }
+    // It is in the log behind all that began before.
+    await expectOneMore(before);
   });
 });
 
