@@ -5,9 +5,13 @@ import type { Guard } from '../controlplane/guard.ts';
 import { freePort } from '../controlplane/ports.ts';
 import { findBalancer, untilListening } from './balancer.ts';
 
-/** Two ways with a request for a websocket: an answer of its own, or passing it on without the header that asks for one. */
+/** Ways with a request for a websocket: an answer of its own, at once or later, or passing it on without the header that asks for one. */
 export const refusals = {
   'refuses websockets': ['http-request deny deny_status 403 if websocket'],
+  'refuses websockets after two seconds': [
+    'timeout tarpit 2s',
+    'http-request tarpit deny_status 403 if websocket',
+  ],
   'drops the header of websockets': ['http-request del-header upgrade if websocket'],
 } as const;
 

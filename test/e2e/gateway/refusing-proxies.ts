@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
 import {
-  refusals,
+  type refusals,
   startWebSocketRefusal,
   type WebSocketRefusal,
 } from '../../../lab/gateway/websocket-refusal.ts';
@@ -19,18 +19,24 @@ interface Refusing {
   readonly how: keyof typeof refusals;
   /** Leads by way of the proxy into a target. */
   readonly kubeconfig: string;
+  /** Of the target, behind `/kubernetes/`. */
+  readonly path: string;
   /** In that target. */
   readonly pod: string;
   readonly proxy: WebSocketRefusal;
 }
 
-/** Proxies that let no websocket pass: one of each kind in front of the gateway, and one between it and a target. */
+/** Proxies that let no websocket pass, and answer at once: one of each kind in front of the gateway, and one between it and a target. */
 export async function refusingProxies(sessions: SessionWorld): Promise<readonly Refusing[]> {
-  const ways = Object.keys(refusals) as (keyof typeof refusals)[];
+  const ways = ['refuses websockets', 'drops the header of websockets'] as const;
   return await Promise.all(
     ways.flatMap((how) => [inFrontOfGateway(sessions, how), inFrontOfTarget(sessions, how)]),
   );
 }
+
+/** A target behind one that takes its time. */
+export const lateTarget = async (sessions: SessionWorld): Promise<Refusing> =>
+  await inFrontOfTarget(sessions, 'refuses websockets after two seconds');
 
 async function inFrontOfGateway(sessions: SessionWorld, how: keyof typeof refusals): Promise<Refusing> {
   const { world, paths, key, podIn } = sessions;
@@ -40,7 +46,8 @@ async function inFrontOfGateway(sessions: SessionWorld, how: keyof typeof refusa
   const server = `${proxy.url}/kubernetes/${paths.space}`;
   const place = { name, server, caData: base64(proxy.ca), folder: guard.folder };
   const kubeconfig = await writeKubeconfig(place, 'holder', { token: key });
-  return { place: 'in front of the gateway', how, kubeconfig, pod: podIn('space', nodeKinds[1]), proxy };
+  const pod = podIn('space', nodeKinds[1]);
+  return { place: 'in front of the gateway', how, kubeconfig, path: paths.space, pod, proxy };
 }
 
 async function inFrontOfTarget(sessions: SessionWorld, how: keyof typeof refusals): Promise<Refusing> {
@@ -60,7 +67,8 @@ async function inFrontOfTarget(sessions: SessionWorld, how: keyof typeof refusal
   const target = `cluster/${cluster.metadata.name}`;
   await untilReached(gateway, key, target);
   const kubeconfig = await gateway.kubeconfig(key, target);
-  return { place: 'in front of the target', how, kubeconfig, pod: podIn('cluster', nodeKinds[1]), proxy };
+  const pod = podIn('cluster', nodeKinds[1]);
+  return { place: 'in front of the target', how, kubeconfig, path: target, pod, proxy };
 }
 
 async function administratorToken({ admin }: VirtualCluster, name: string): Promise<string> {

@@ -19,7 +19,7 @@ export interface SessionWorld extends FourTargets {
   readonly kubelet: Kubelet;
   /** Of the user, who may open sessions in each target. */
   readonly key: string;
-  /** The name of the pod on that node. */
+  /** The name of a pod on such a node, which is for this target alone. */
   podIn(target: string, node: NodeKind): string;
 }
 
@@ -30,18 +30,20 @@ export async function sessionWorld(): Promise<SessionWorld> {
   const inside = await sharedVirtualCluster();
   const kubelet = await startKubelet(world.guard, world.plane, inside.plane);
   const { port, webSocketPort } = kubelet;
-  const [platformPods, insidePods] = await Promise.all(
-    [world.admin, inside.admin].map(async (admin) => {
-      await giveRight(admin, user, sessionRights);
-      return {
-        'is asked over SPDY': await makePod(admin, { port }),
-        'takes websockets itself': await makePod(admin, { port: webSocketPort, takesWebSockets: true }),
-      };
-    }),
-  );
+  const admins = [world.admin, inside.admin];
+  await Promise.all(admins.map(async (admin) => await giveRight(admin, user, sessionRights)));
+  // Three of the targets lead to the same API server. A pod for each shows by which a session came.
+  const made = Object.keys(paths).map(async (target) => {
+    const admin = target === 'platform' ? world.admin : inside.admin;
+    const [plain, modern] = await Promise.all([
+      makePod(admin, { port }),
+      makePod(admin, { port: webSocketPort, takesWebSockets: true }),
+    ]);
+    return [target, { 'is asked over SPDY': plain, 'takes websockets itself': modern }] as const;
+  });
+  const pods = new Map<string, Readonly<Record<NodeKind, string>>>(await Promise.all(made));
   const { key } = await knownHolder(world, { user });
   for (const target of Object.values(paths)) await untilReached(world.gateway, key, target);
-  const podIn = (target: string, node: NodeKind) =>
-    (target === 'platform' ? platformPods : insidePods)?.[node] ?? 'none';
+  const podIn = (target: string, node: NodeKind) => pods.get(target)?.[node] ?? 'none';
   return { ...targets, kubelet, key, podIn };
 }

@@ -10,13 +10,14 @@ import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplan
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { buildClientGoSessions } from '../../clientgo/sessions.ts';
 import { ClientNodeSessions } from '../../clients/client-node-sessions.ts';
 import type { Recording } from '../../clients/recorded/recording.ts';
 import { knownHolder } from './known-holder.ts';
 import { askKubelet, listeningPorts } from './kubelet-strangers.ts';
-import { refusingProxies } from './refusing-proxies.ts';
+import { lateTarget, refusingProxies } from './refusing-proxies.ts';
 import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
 
 const targets = await sessionWorld();
@@ -103,13 +104,34 @@ describe.each([
 it.each<[NodeKind, readonly string[]]>([
   ['is asked over SPDY', ['SPDY/3.1']],
   ['takes websockets itself', ['SPDY/3.1', 'websocket']],
-])('a node that %s was', async (node, asked) => {
+])('a node that %s was, in each target', async (node, asked) => {
   const sessions = await kubelet.sessions();
-  for (const target of ['platform', 'cluster'])
+  for (const target of Object.keys(paths))
     for (const session of ['exec', 'attach', 'portForward']) {
       const here = sessions.filter(({ pod, kind }) => pod === podIn(target, node) && kind === session);
-      expect([...new Set(here.map(({ protocol }) => protocol))].sort()).toEqual(asked);
+      const found = [...new Set(here.map(({ protocol }) => protocol))].sort();
+      expect([target, session, found]).toEqual([target, session, asked]);
     }
+});
+
+describe.each(Object.entries(protocols))('over %s', async (_, env) => {
+  const pod = podIn('virtual cluster', nodeKinds[1]);
+  const { plane } = await sharedVirtualCluster();
+  const direct = new Kubectl(world, await plane.kubeconfigFor(user));
+  const through = new Kubectl(world, await gateway.kubeconfig(key, paths['virtual cluster']));
+
+  it.concurrent.each([
+    ['ends well', ['sh', '-c', 'echo out; exit 0'], 0],
+    ['fails', ['sh', '-c', 'echo problem >&2; exit 3'], 3],
+    ['says that it was killed', ['sh', '-c', 'exit 137'], 137],
+    ['is killed', ['sh', '-c', 'kill -9 $$'], 1],
+    ['is not there', ['/no/such/command'], 1],
+  ])('a command that %s ends for kubectl as it does without the gateway', async (__, command, exitCode) => {
+    const run = async (kubectl: Kubectl) => await kubectl.run(['exec', pod, '--', ...command], { env });
+    const [found, expected] = await Promise.all([run(through), run(direct)]);
+    expect(found).toEqual(expected);
+    expect(found.exitCode).toBe(exitCode);
+  });
 });
 
 describe('the kubelet of these tests, which runs commands as the user of this machine,', async () => {
@@ -260,6 +282,21 @@ describe.each(await refusingProxies(targets))(
     });
   },
 );
+
+it('a target that refuses a session after two seconds: the client has its answer, and the target nothing that the client sent meanwhile', async () => {
+  const { path: place, pod, proxy } = await lateTarget(targets);
+  const line = `GET /kubernetes/${place}/api/v1/namespaces/default/pods/${pod}/exec?command=id`;
+  const headers = [...webSocketHeaders, `Authorization: Bearer ${key}`];
+  const next = upgradeText(headers, { line: line.replace('GET', 'POST') });
+  const client = openClient(gateway.port, upgradeText(headers, { line, body: next }), true);
+  const start = performance.now();
+  await client.until('forbidden by administrative rules');
+  expect(client.state.received).toMatch(/^HTTP\/1\.1 403 /);
+  expect(performance.now() - start).toBeGreaterThan(1_500);
+  await client.closed();
+  expect(client.state.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  expect(await proxy.upgrades()).toEqual(['GET 403 websocket']);
+});
 
 it('client-go is told why a scope refuses a session, in each way', async () => {
   const scope = { rules: [{ verbs: ['get'], requestTargets: ['Management'] }] };
