@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/logger.ts';
 export interface AuditEvent {
   readonly auditID: string;
   readonly stage: string;
+  readonly stageTimestamp: string;
   readonly requestURI: string;
   readonly verb: string;
   readonly user: { readonly username: string; readonly groups: readonly string[] };

@@ -16,7 +16,7 @@ export interface EndingSession {
 
 type Change = (object: Stored) => Promise<unknown>;
 
-/** All that ends a session before its client does, as sentences begin with it. `bob`: may open sessions, and enters no target by himself. */
+/** All that ends a session before its client does, as sentences begin with it. `bob`: may open sessions, and has no right to enter a target. */
 export function sessionEnds({ world, user, paths, make }: FourTargets, bob: string) {
   const { admin, gateway } = world;
   const disable: Change = async (object) => await admin.patch(object, { spec: { disabled: true } });

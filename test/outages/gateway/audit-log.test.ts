@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -9,17 +10,24 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
+import type { Stored } from '../../../lab/operator/api.ts';
+import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
-import { giveRight } from '../../../lab/operator/rights.ts';
+import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
+import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
+import { targetSettings } from '../../../lab/operator/world.ts';
 import { annotations, extras, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
 import { type AuditEvent, readAuditLog } from '../../builders/audit-lines.ts';
 import { hasJq, runElsewhere } from '../../e2e/document-runs.ts';
 import { isCommand, stepsOf } from '../../e2e/document-steps.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
-import { knownHolder, kubectlWith, untilUnknown } from '../../e2e/gateway/known-holder.ts';
+import { knownHolder, kubectlWith, untilReached, untilUnknown } from '../../e2e/gateway/known-holder.ts';
+import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
+import { makeCluster } from '../../e2e/targets/target-world.ts';
 import { auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
 
 const account = `system:serviceaccount:${systemNamespace}:${serviceAccounts.gateway}`;
@@ -34,18 +42,25 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 const audited = (file: string) => ({ LATCHKEY_AUDIT: 'require', LATCHKEY_AUDIT_LOG: file });
-const world = await gatewayWorld(audited(gatewayLog), audited(operatorLog), plane);
+/** The shortest that a gateway may trust what it knows, seconds. It asks for rights again in less time. */
+const staleAfter = 25;
+const world = await gatewayWorld(
+  { ...audited(gatewayLog), LATCHKEY_STALE_AFTER: `${staleAfter}s` },
+  { ...audited(operatorLog), ...targetSettings },
+  plane,
+);
 const { admin, gateway, guard } = world;
 const alice = world.name('alice');
 const sessions = ['configmaps', 'pods', 'pods/exec'];
 await giveRight(admin, alice, { apiGroups: [''], resources: sessions, verbs: ['*'] });
 
 interface Event {
+  readonly stageTimestamp: string;
   readonly requestURI: string;
   readonly auditID: string;
   readonly sourceIPs: readonly string[];
   readonly user: object;
-  readonly impersonatedUser: object;
+  readonly impersonatedUser: { readonly username: string };
 }
 
 it('the audit log of the API server has the address of the client, the user and the key, and nothing that the client says of itself', async () => {
@@ -103,6 +118,80 @@ const inUpstream = async (auditID: string) =>
     return events.find((event) => event.auditID === auditID);
   });
 
+const project = await Project.ready(world, await sharedVirtualCluster());
+const kubelet = await startKubelet(guard, plane, project.cluster.plane);
+
+describe('the audit log of the operator has a line for what an administrator does to it at the API server, but to a label, a name or the life of a key:', async () => {
+  const parent = await admin.untilReady(await admin.createKey({ user: alice }));
+  const issued = ['issue', 'Issued', 'allow'];
+  const rotated = ['issue', 'Rotated', 'allow'];
+  const deleted = ['delete', 'Deleted', 'refuse'];
+  const stopped = ['refuse', 'Disabled', 'refuse'];
+  const enabled = ['enable', 'Enabled', 'allow'];
+  const confirmed = ['confirm', 'Confirmed', 'allow'];
+  const issuedAgain = ['issue', 'Confirmed', 'allow'];
+
+  type Step = readonly [change: string, line: readonly string[], (object: Stored) => Promise<unknown>];
+  const rotate: Step = [
+    'rotated',
+    rotated,
+    async (object) => await admin.annotate(object, { [annotations.rotate]: '1' }),
+  ];
+  const remove: Step = ['deleted', deleted, async (object) => await admin.delete(object)];
+  const patched = (change: string, line: readonly string[], spec: object): Step => [
+    change,
+    line,
+    async (object) => await admin.patch(object, { spec }),
+  ];
+
+  it.concurrent.each<[string, () => Promise<Stored>, readonly Step[]]>([
+    [
+      'a key',
+      async () => await admin.createKey({ user: alice }),
+      [
+        patched('changed', confirmed, { scope: { roles: [{ role: 'platform-cli' }] } }),
+        rotate,
+        patched('disabled', stopped, { disabled: true }),
+        patched('enabled', enabled, { disabled: false }),
+        remove,
+      ],
+    ],
+    [
+      'a token',
+      async () => await admin.createToken({ accessKey: parent.metadata.name }),
+      [rotate, patched('changed', issuedAgain, { ttl: 900 }), remove],
+    ],
+    [
+      'a kubeconfig',
+      async () => await project.create(),
+      [rotate, patched('changed', issuedAgain, { certificateTTL: 900 }), remove],
+    ],
+  ])('%s', async (_, make, steps) => {
+    const object = await make();
+    const { uid } = object.metadata;
+    const lines = async () =>
+      (await eventsIn(operatorLog))
+        .filter(({ annotations: notes }) => notes['credential-uid'] === uid)
+        .map(({ verb, annotations: notes }) => [verb, notes['reason'], notes['decision']]);
+    const seen: unknown[] = [];
+    const untilNext = async (change: string, line: readonly string[]) => {
+      seen.push(line);
+      const isThere = async () => (await lines()).length >= seen.length;
+      await until(`the line of one that is ${change}`, isThere);
+      expect(await lines()).toEqual(seen);
+    };
+    await untilNext('made', issued);
+    // The next line shows that this has none.
+    await admin.patch(object, { metadata: { labels: { a: 'b' } } });
+    if (object.kind === 'OwnedAccessKey')
+      await admin.patch(object, { spec: { displayName: 'a', ttl: 9_000 } });
+    for (const [change, line, step] of steps) {
+      await step(object);
+      await untilNext(change, line);
+    }
+  });
+});
+
 describe('the audit log of the gateway', async () => {
   const team = await kubectlWith(world, { user: alice });
   const { metadata } = team.object;
@@ -140,7 +229,7 @@ describe('the audit log of the gateway', async () => {
   });
 
   it('has the bytes and seconds of a shell, and the API server calls it the same', async () => {
-    const pod = await makePod(admin, await startKubelet(guard, plane));
+    const pod = await makePod(admin, kubelet);
     expect(await team.ok(['exec', pod, '--', 'echo', 'a'.repeat(1_000)])).toBe(`${'a'.repeat(1_000)}\n`);
     const line = await lineOf('the line', ({ objectRef }) => objectRef?.['subresource'] === 'exec');
     expect(line).toMatchObject({ responseStatus: { code: 101 }, objectRef: { resource: 'pods', name: pod } });
@@ -230,7 +319,99 @@ describe('the audit log of the gateway', async () => {
   });
 });
 
-describe('a gateway whose lines no one takes', async () => {
+it.concurrent('refusals of strangers have lines of their own up to a rate, and are summed up above it', async () => {
+  const unknown = generateAccessKey(randomBytes(32));
+  const keyID = keyIDOf(credentialHash(unknown));
+  const asked = `/kubernetes/management/${world.name('strange')}`;
+  const sent = { withKey: 250, without: 50 };
+  const keys = [
+    ...Array.from({ length: sent.withKey }, () => unknown),
+    ...Array.from({ length: sent.without }, () => undefined),
+  ];
+  const start = performance.now();
+  const send = async (key: string | undefined) => {
+    const { statusCode, body } = await gateway.send(asked, key === undefined ? {} : { key });
+    expect([statusCode, (await body.text()).includes('ERR_UNAUTHENTICATED')]).toEqual([401, true]);
+  };
+  await concurrently(keys, send, 50);
+  // A hundred at once, and ten a second.
+  const mostAlone = 100 + Math.ceil((performance.now() - start) / 100);
+  const linesWith = async (id: string | undefined) => {
+    const all = (await eventsIn(gatewayLog)).filter(({ annotations: notes }) => notes['key-id'] === id);
+    const alone = all.filter(({ requestURI }) => requestURI === asked);
+    const sums = all.filter(({ verb }) => verb === 'summary');
+    const count = sums.reduce((sum, { annotations: notes }) => sum + Number(notes['count']), 0);
+    return { alone: alone.length, count, sums };
+  };
+  for (const [id, expected] of [
+    [keyID, sent.withKey],
+    [undefined, sent.without],
+  ] as const) {
+    const isWhole = async () => {
+      const lines = await linesWith(id);
+      return lines.alone + lines.count >= expected && lines;
+    };
+    const { alone, count, sums } = await until('all of them', isWhole);
+    expect(alone + count).toBe(expected);
+    expect(alone).toBeLessThanOrEqual(mostAlone);
+    expect(count).toBeGreaterThan(0);
+    expect(sums[0]).toMatchObject({
+      ...{ user: { username: 'system:anonymous' }, requestURI: '', sourceIPs: ['127.0.0.1'] },
+      ...{ responseStatus: { code: 401 }, stage: 'ResponseComplete' },
+      annotations: { decision: 'refuse', error: 'ERR_UNAUTHENTICATED' },
+    });
+  }
+  expect(await readFile(gatewayLog, 'utf8')).not.toContain(unknown.slice(3));
+});
+
+it.concurrent('a shell whose user may no longer use its target is cut when the gateway asks again, which it does without being asked', async () => {
+  const bob = world.name('bob');
+  const inside = project.cluster;
+  const { cluster } = await makeCluster(world, await inside.adminKubeConfig());
+  await giveRight(inside.admin, bob, { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: ['*'] });
+  const binding = await bindRole(admin, bob, 'latchkey-use-cluster');
+  await admin.untilReady(cluster);
+  const target = `cluster/${cluster.metadata.name}`;
+  const { key } = await knownHolder(world, { user: bob });
+  await untilReached(gateway, key, target);
+  const kubectl = new Kubectl(world, await gateway.kubeconfig(key, target));
+  const pod = await makePod(inside.admin, kubelet);
+  const shell = await kubectl.begin([
+    'exec',
+    pod,
+    '--',
+    'sh',
+    '-c',
+    'while echo running; do sleep 0.05; done',
+  ]);
+  await shell.until('output', (lines) => lines.includes('running'));
+  const lost = Date.now();
+  await admin.delete(binding);
+  const line = await lineOf(
+    'the end',
+    ({ objectRef }) => objectRef?.['name'] === pod && objectRef['subresource'] === 'exec',
+  );
+  expect(line.annotations).toMatchObject({
+    ...{ target, decision: 'allow' },
+    cut: 'the credential, its user or the target no longer allows this',
+  });
+  await shell.until('the reason', (lines) => /close 1008 \(policy violation\)/.test(lines.join()));
+  const cut = Date.parse(line.stageTimestamp);
+  // A third of that time, by chance up to 30 % later.
+  expect(cut - lost).toBeLessThan(((staleAfter * 1.3) / 3 + 1) * 1_000);
+  const questions = auditEvents(await readFile(plane.auditLog ?? '', 'utf8')) as unknown as Event[];
+  const last = questions.findLast(
+    ({ requestURI, impersonatedUser: { username }, stageTimestamp }) =>
+      requestURI.endsWith('/selfsubjectaccessreviews') &&
+      username === bob &&
+      Date.parse(stageTimestamp) <= cut + 5,
+  );
+  const learnt = Date.parse(last?.stageTimestamp ?? '');
+  expect(learnt).toBeGreaterThan(lost);
+  expect(cut - learnt).toBeLessThan(250);
+});
+
+describe.concurrent('a gateway whose lines no one takes', async () => {
   const { key } = await knownHolder(world, { user: alice });
   const pipe = path.join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
