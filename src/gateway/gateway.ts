@@ -23,7 +23,7 @@ import { AccountTokens } from './exchange/account-tokens.ts';
 import { Exchanges, type ExchangesOptions } from './exchange/exchanges.ts';
 import { readJSONOverHTTPS } from './exchange/https-json.ts';
 import { knownIssuers } from './exchange/key-sets.ts';
-import { EntryPermissions } from './gate/entry-permissions.ts';
+import { EntryPermissions, type EntryPermissionsOptions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
 import { askAsUser, Questions, questionsAtOnce } from './gate/questions.ts';
@@ -107,14 +107,17 @@ export class Gateway {
     const { settings } = options;
     this.#options = options;
     this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
-    this.#targetRecords = new TargetRecords(settings.projectNamespacePrefix, () => this.#open.recheckSoon());
+    this.#targetRecords = this.#createTargetRecords();
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
     this.#sitePolicy = createSitePolicy(options);
     this.#removals = createRemovals(options, this.#index);
     this.#audits = this.#createAudits();
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
-    this.#permissions = createPermissions(options, () => this.#open.recheckSoon());
+    this.#permissions = createPermissions({
+      ...options,
+      onLost: ({ user }) => this.#open.recheckWhere(({ identity }) => identity.user === user),
+    });
     this.#followingPermissions = createFollowingPermissions(options);
     this.#open = this.#createOpenRequests();
     this.#connections = new ConnectionSet(
@@ -175,6 +178,12 @@ export class Gateway {
       onDropped: (hash) => this.#open.recheck(hash),
       targets: this.#targetRecords,
     });
+  }
+
+  #createTargetRecords(): TargetRecords {
+    return new TargetRecords(this.#options.settings.projectNamespacePrefix, (uid) =>
+      this.#open.recheckWhere(({ targetUIDs }) => uid === undefined || targetUIDs.includes(uid)),
+    );
   }
 
   #createServer(handler: RequestHandler): GatewayServer {
@@ -312,13 +321,15 @@ export class Gateway {
   }
 }
 
-const createPermissions = (options: GatewayOptions, onLost: () => void): EntryPermissions => {
+const createPermissions = (
+  options: GatewayOptions & Pick<EntryPermissionsOptions, 'onLost'>,
+): EntryPermissions => {
   const { clock, settings } = options;
   const { maxConnections, staleAfterMs: maxStayMs } = settings;
   const { maxWaiting, maxWaitMs } = upstreamLimits(settings);
   const shared = { clock, maxWaiting, maxWaitMs };
   return new EntryPermissions({
-    ...{ ...options, maxConnections, maxStayMs, onLost },
+    ...{ ...options, maxConnections, maxStayMs },
     entering: new Questions({
       ...shared,
       isAllowed: askAsUser(options.entering),

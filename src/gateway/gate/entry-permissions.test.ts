@@ -35,7 +35,7 @@ function start({
     return { status: { allowed: platform.allowed } };
   };
   const isAllowed = askAsUser({ as: (who: object) => ({ create: () => create(who) }) as never });
-  const lost: number[] = [];
+  const lost: unknown[] = [];
   const line = { isAllowed, clock, max: 10_000, maxWaiting: 0, maxWaitMs: 1 };
   const permissions = new EntryPermissions({
     entering: new Questions({ ...line, max: maxEntering }),
@@ -45,7 +45,7 @@ function start({
     log: silentLogger,
     maxStayMs: 45_000,
     maxConnections,
-    onLost: () => lost.push(clock.monotonic()),
+    onLost: ({ user }) => lost.push([user, clock.monotonic()]),
   });
   /** Looks at the stay of each user twice a second, as the sweep over what is open does. Those who may stay at the end. */
   const stay = async (ms: number, users: readonly string[] = ['alice']) => {
@@ -130,7 +130,7 @@ describe('the right to stay', () => {
     expect(await stay(0)).toEqual([]);
     await clock.advanceAsync(5_000);
     await permissions.ask(alice, entry);
-    expect(lost).toEqual([5_000]);
+    expect(lost).toEqual([['alice', 5_000]]);
   });
 
   it('outlasts failures for 45 seconds from the last yes, and no longer; the questions come ever slower', async () => {

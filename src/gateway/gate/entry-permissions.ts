@@ -20,8 +20,8 @@ export interface EntryPermissionsOptions {
   readonly maxStayMs: number;
   /** Requests under way at once: so many questions may have to be asked again in a third of that time. */
   readonly maxConnections: number;
-  /** Called when a right that was there is not there any more. */
-  readonly onLost?: () => void;
+  /** Called when someone has lost a right. */
+  readonly onLost?: (identity: Identity) => void;
 }
 
 /** How long an answer counts for new requests, milliseconds. */
@@ -151,7 +151,7 @@ export class EntryPermissions {
     // Streams that began together must not be asked about together for ever.
     const askAgain = asked + this.#askAgainMs * (1 + 0.3 * random());
     this.#answers.set(key, { allowed, asked, until, askAgain, failures: 0 });
-    if (!allowed && known?.allowed === true) this.#options.onLost?.();
+    if (!allowed && known?.allowed === true) this.#options.onLost?.(identity);
   }
 
   #sweep(): void {

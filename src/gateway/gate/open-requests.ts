@@ -62,8 +62,6 @@ export interface RequestCounts {
 
 /** How soon an end that no change of an object announces is noticed. */
 const sweepMs = 500;
-/** Between two looks because a target or a right has gone: many of them at once are two looks. */
-const soonMs = 100;
 
 /** Who has sent something so short a time ago will send more, milliseconds. */
 const recentMs = 1_000;
@@ -87,8 +85,6 @@ export class OpenRequests {
   #last: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #former: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #timer: Timer | undefined;
-  #isSweepSoon = false;
-  #sweptSoon = Number.NEGATIVE_INFINITY;
 
   constructor(options: OpenRequestsOptions) {
     this.#options = options;
@@ -162,17 +158,13 @@ export class OpenRequests {
   }
 
   /**
-   * A target has gone, or the right to use one: requests with any credential may rest on it. The operator takes the access to a target
-   * away next. A session that ends by that cannot be told why.
+   * The same of every credential with such a request. When a target goes, the operator next takes the access to it away: a session that
+   * ends by that cannot be told why.
    */
-  readonly recheckSoon = (): void => {
-    if (this.#timer === undefined || this.#isSweepSoon) return;
-    const { clock } = this.#options;
-    this.#timer.cancel();
-    this.#isSweepSoon = true;
-    const waitMs = Math.max(0, this.#sweptSoon + soonMs - clock.monotonic());
-    this.#timer = clock.setTimer(() => this.#sweep(), waitMs);
-  };
+  recheckWhere(isAbout: (request: OpenRequest) => boolean): void {
+    const about = [...this.#shares].filter(([, { open }]) => [...open].some(isAbout));
+    for (const [hash] of about) this.recheck(hash);
+  }
 
   #isAllowed(verdict: Verdict, request: OpenRequest): boolean {
     if (!isSame(verdict.impersonation, request.impersonation)) return false;
@@ -194,8 +186,6 @@ export class OpenRequests {
 
   #sweep(): void {
     this.#timer = undefined;
-    if (this.#isSweepSoon) this.#sweptSoon = this.#options.clock.monotonic();
-    this.#isSweepSoon = false;
     for (const hash of [...this.#shares.keys()]) this.recheck(hash);
     if (this.#shares.size > 0) this.#timer = this.#options.clock.setTimer(() => this.#sweep(), sweepMs);
   }

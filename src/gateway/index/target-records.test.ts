@@ -56,39 +56,30 @@ it.each([
 it.each(['instances', 'spaces', 'clusters'] as const)(
   'tells when one of the %s goes or is another one, and of no other change',
   (kind) => {
-    let told = 0;
-    const records = new TargetRecords('p-', () => {
-      told += 1;
-    });
-    const store = records[kind];
-    const toldOf = (change: object) => {
-      const before = told;
-      store.upsert({ key: 'p-red/a', namespace: 'p-red', name: 'a', uid: 'one', ...change } as never);
-      return told > before;
-    };
-    expect(toldOf({ resourceVersion: '1' })).toBe(false);
-    expect(toldOf({ resourceVersion: '2', conditions: [] })).toBe(false);
-    expect(toldOf({ resourceVersion: '3', deleted: 1 })).toBe(true);
-    expect(toldOf({ resourceVersion: '4', uid: 'two' })).toBe(true);
-    const before = told;
+    const told: unknown[] = [];
+    const store = new TargetRecords('p-', (uid) => told.push(uid))[kind];
+    const write = (resourceVersion: string, change: object = {}) =>
+      store.upsert({
+        ...{ key: 'p-red/a', namespace: 'p-red', name: 'a', uid: 'one', resourceVersion, ...change },
+      } as never);
+    write('1');
+    write('2', { conditions: [] });
+    expect(told).toEqual([]);
+    write('3', { deleted: 1 });
+    expect(told).toEqual(['one']);
+    write('4', { uid: 'two' });
     store.remove('p-red/a');
-    expect(told).toBe(before + 1);
+    expect(told).toEqual(['one', 'one', 'two']);
   },
 );
 
 it('tells when a project goes', () => {
-  let told = 0;
-  const { projects } = new TargetRecords('p-', () => {
-    told += 1;
-  });
-  projects.upsert({ key: 'p-red', uid: 'one', resourceVersion: '1', label: 'red' } as never);
-  expect(told).toBe(0);
-  projects.upsert({
-    key: 'p-red',
-    uid: 'one',
-    resourceVersion: '2',
-    label: 'red',
-    isDeleting: true,
-  } as never);
-  expect(told).toBe(1);
+  const told: unknown[] = [];
+  const { projects } = new TargetRecords('p-', (uid) => told.push(uid));
+  const write = (resourceVersion: string, change: object = {}) =>
+    projects.upsert({ key: 'p-red', uid: 'one', label: 'red', resourceVersion, ...change } as never);
+  write('1');
+  expect(told).toEqual([]);
+  write('2', { isDeleting: true });
+  expect(told).toEqual([undefined]);
 });

@@ -34,8 +34,8 @@ export class TargetRecords {
   readonly #prefix: string;
   #projectsVersion = 0;
 
-  /** `onGone`: called when a target, or the project around it, is gone, is being deleted, or is another one under the same name. */
-  constructor(projectNamespacePrefix: string, onGone: () => void = () => undefined) {
+  /** `onGone`: called with the UID of a target that is gone, is being deleted, or is another one under the same name; of a project without. */
+  constructor(projectNamespacePrefix: string, onGone: (uid?: string) => void = () => undefined) {
     this.#prefix = projectNamespacePrefix;
     this.known = new KnownTargets(this, projectNamespacePrefix);
     this.projects.subscribe(({ previous, current }) => {
@@ -46,7 +46,7 @@ export class TargetRecords {
     });
     const onChange = ({ previous, current }: StoreChange<TargetRecord>) => {
       const isSame = previous?.uid === current?.uid && previous?.deleted === current?.deleted;
-      if (previous !== undefined && !isSame) onGone();
+      if (previous !== undefined && !isSame) onGone(previous.uid);
     };
     for (const store of [this.instances, this.spaces, this.clusters]) store.subscribe(onChange);
   }

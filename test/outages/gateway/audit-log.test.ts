@@ -397,8 +397,8 @@ it.concurrent('a shell whose user may no longer use its target is cut when the g
   });
   await shell.until('the reason', (lines) => /close 1008 \(policy violation\)/.test(lines.join()));
   const cut = Date.parse(line.stageTimestamp);
-  // A third of that time, by chance up to 30 % later.
-  expect(cut - lost).toBeLessThan(((staleAfter * 1.3) / 3 + 1) * 1_000);
+  // A third of that time, by chance up to 30 % later, and two seconds for a busy machine.
+  expect(cut - lost).toBeLessThan(((staleAfter * 1.3) / 3 + 2) * 1_000);
   const questions = auditEvents(await readFile(plane.auditLog ?? '', 'utf8')) as unknown as Event[];
   const last = questions.findLast(
     ({ requestURI, impersonatedUser: { username }, stageTimestamp }) =>
@@ -408,7 +408,7 @@ it.concurrent('a shell whose user may no longer use its target is cut when the g
   );
   const learnt = Date.parse(last?.stageTimestamp ?? '');
   expect(learnt).toBeGreaterThan(lost);
-  expect(cut - learnt).toBeLessThan(250);
+  expect(cut - learnt).toBeLessThan(1_000);
 });
 
 describe.concurrent('a gateway whose lines no one takes', async () => {
