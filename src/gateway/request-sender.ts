@@ -9,6 +9,7 @@ import type { RequestAudit } from './audit/request-audit.ts';
 import type { RequestAudits } from './audit/request-audits.ts';
 import type { Endpoints } from './endpoints/endpoints.ts';
 import type { Exchange } from './endpoints/shared/endpoint.ts';
+import { strictPath } from './endpoints/shared/strict-fields.ts';
 import type { Authenticated } from './gate/authenticate.ts';
 import { lostGroups } from './gate/lost-groups.ts';
 import { type OpenRequest, type OpenRequests, shareOf } from './gate/open-requests.ts';
@@ -128,7 +129,8 @@ export class RequestSender {
     const clientAddress = this.#options.clientAddress(request);
     const headers = requestHeaders(rawHeaders, { clientAddress, impersonation });
     if (audit !== undefined) headers.push('audit-id', audit.auditID);
-    const send = { method, path: asked.forward, headers, isLong, user: share };
+    const path = target.isPlatform ? strictPath(asked) : asked.forward;
+    const send = { method, path, headers, isLong, user: share };
     const forwarding = {
       ...{ request, response, upstream, send, clock, trail: audit },
       forbiddenNote: () => lostGroups(sender.verdict),

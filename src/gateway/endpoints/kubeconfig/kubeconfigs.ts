@@ -22,7 +22,8 @@ import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } f
 import type { QuotaPermit } from '../shared/quota.ts';
 import type { MadeObject } from '../shared/removals.ts';
 import { answerFailure, parseRefusal, retryAfterOf, sendObject } from '../shared/reply.ts';
-import { readSentObject, strictUnlessAsked } from '../shared/request-body.ts';
+import { readSentObject } from '../shared/request-body.ts';
+import { strictUnlessAsked } from '../shared/strict-fields.ts';
 import {
   type InstanceKey,
   kubeConfigKind as kind,

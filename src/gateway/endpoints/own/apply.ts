@@ -6,7 +6,7 @@ import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../../kube/object.ts';
 import { actionOf } from '../../audit/trail.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
-import { type Reply, refuse, toReply } from '../shared/reply.ts';
+import { parseRefusal, type Reply, refuse, toReply } from '../shared/reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from '../shared/request-body.ts';
 import {
   refuseBeyondLimits,
@@ -85,7 +85,7 @@ async function make(request: OwnRequest, made: SentKey, permit: QuotaPermit): Pr
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
   await request.turn();
   request.finish();
-  const answered = toReply(await askToApply(request, object), made.plain === undefined ? [] : [made.plain]);
+  const answered = await askToApply(request, object, made.plain === undefined ? [] : [made.plain]);
   const reply = withChangeWarnings(request, answered, { object });
   permit.made(uidOf(reply.body));
   // Someone was faster, and the refusal is about an object that may be somebody else's.
@@ -143,7 +143,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   refuseBeyondLimits(verdict, { kind, stored, result: stored });
   const asker = askerOf(request, groups.selfServiceApply);
   const unrecorded = withStoredRecord(object, { kind, stored, result: stored }, asker);
-  const tried = toReply(await askToApply(request, unrecorded, { dryRun: 'All' }), known);
+  const tried = await askToApply(request, unrecorded, known, { dryRun: 'All' });
   if (tried.status !== 200) return { reply: tried, isOvertaken: false };
   const change = { kind, stored, result: tried.body };
   request.trail?.acts(actionOf(stored, tried.body));
@@ -159,7 +159,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   };
   await request.turn();
   request.finish();
-  const answered = toReply(await askToApply(request, body, { force: 'true' }), known);
+  const answered = await askToApply(request, body, known, { force: 'true' });
   const told = warnOfLostScope(answered, stored);
   const reply = withChangeWarnings(request, told, { object: answered.body, stored });
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
@@ -179,13 +179,25 @@ function ownsKey(stored: JsonObject, { query }: OwnRequest): boolean {
 async function askToApply(
   request: OwnRequest,
   object: JsonObject,
+  known: readonly string[],
   options: Readonly<Record<string, string>> = {},
-): Promise<RawResponse> {
+): Promise<Reply> {
   const { namespace, name } = request.asked;
   const query = new URLSearchParams(writeQuery(request));
   for (const [option, value] of Object.entries(options)) query.set(option, value);
   const path = `${pathOf(request.kind, { namespace, name })}?${query}`;
   const contentType = 'application/apply-patch+yaml';
   const group = groups.selfServiceApply;
-  return await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
+  const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
+  return toReply(
+    isWrongManifest(answer) ? { ...answer, status: 400, body: asBadRequest(answer) } : answer,
+    known,
+  );
 }
+
+/** Fields and types that the schema does not know are an error of the API server's own to it, which clients would repeat. */
+const isWrongManifest = ({ status, body }: RawResponse): boolean =>
+  status === 500 && body.includes('"failed to create typed patch object');
+
+const asBadRequest = (answer: RawResponse): string =>
+  JSON.stringify({ ...parseRefusal(answer), code: 400, reason: 'BadRequest' });

@@ -20,7 +20,8 @@ import {
   withIncluded,
 } from '../shared/list-options.ts';
 import { parseAnswer, Refusal, type Reply } from '../shared/reply.ts';
-import { strictUnlessAsked, tooManyBytes } from '../shared/request-body.ts';
+import { tooManyBytes } from '../shared/request-body.ts';
+import { strictUnlessAsked } from '../shared/strict-fields.ts';
 
 /** A request about credentials of one's own. */
 export interface OwnRequest extends EndpointRequest {

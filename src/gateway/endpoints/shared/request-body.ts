@@ -270,15 +270,6 @@ export async function readSentObject(
   return checkForm(parsed.value ?? {}, form, searchParams.get('fieldValidation'));
 }
 
-/**
- * An unknown field is an error unless the client says otherwise: `scopes` in place of `scope` would make a key that may do everything. The
- * API server only warns by default, and what is no kubectl shows no warning.
- */
-export function strictUnlessAsked(query: URLSearchParams): URLSearchParams {
-  if (!query.get('fieldValidation')) query.set('fieldValidation', 'Strict');
-  return query;
-}
-
 /** `kind` may be left out: the path says it. */
 export function checkForm(
   object: unknown,
