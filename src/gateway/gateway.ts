@@ -182,7 +182,7 @@ export class Gateway {
 
   #createTargetRecords(): TargetRecords {
     return new TargetRecords(this.#options.settings.projectNamespacePrefix, (uid) =>
-      this.#open.recheckWhere(({ targetUIDs }) => uid === undefined || targetUIDs.includes(uid)),
+      this.#open.recheckWhere(({ targetUIDs }) => targetUIDs.includes(uid)),
     );
   }
 

@@ -49,7 +49,7 @@ function start() {
     expect(open.enter('another', short)).toBeUndefined();
     open.leave('another', short);
   };
-  return { state, open, clock, send, sweep: () => clock.advance(500) };
+  return { state, open, request, clock, send, sweep: () => clock.advance(500) };
 }
 
 it('the scope of what is under way is asked again only when something changed that it rests on', () => {
@@ -78,8 +78,10 @@ it.each<[string, (state: ReturnType<typeof start>['state']) => void]>([
   expect(state.cut).toBe(1);
 });
 
-it('it is cut at once when a target or a right has gone that it rests on, and others are not looked at', () => {
-  const { state, open } = start();
+it('it is cut at once when a target or a right has gone that it rests on, and others with the same credential are not looked at', () => {
+  const { state, open, request } = start();
+  const elsewhere = { ...request, identity: { ...request.identity, user: 'bob' }, isLong: false };
+  expect(open.enter('hash', elsewhere)).toBeUndefined();
   Object.assign(state, { allows: false, scopes: 'two' });
   open.recheckWhere(({ targetUIDs }) => targetUIDs === 'another');
   expect([state.asked, state.cut]).toEqual([0, 0]);

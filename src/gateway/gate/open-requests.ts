@@ -143,27 +143,27 @@ export class OpenRequests {
     return this.#options.clock.monotonic() - other.at > recentMs;
   }
 
-  /** Ends what the credential of this hash no longer allows. */
-  recheck(hash: string): void {
+  /** Ends what the credential of this hash no longer allows. `isAbout`: others are not looked at. */
+  recheck(hash: string, isAbout: (request: OpenRequest) => boolean = () => true): void {
     const share = this.#shares.get(hash);
     if (share === undefined) return;
     const problem = this.#options.problem();
     const found = problem === undefined ? this.#options.find(hash) : undefined;
     const good = found !== undefined && 'record' in found ? found : undefined;
     for (const request of [...share.open]) {
-      if (request.isFinishing === true || request.isEntering === true) continue;
+      if (request.isFinishing === true || request.isEntering === true || !isAbout(request)) continue;
       if (good === undefined) request.cut(explainEnd(problem, found));
       else if (!this.#isAllowed(good, request)) request.cut(noLongerAllowed);
     }
   }
 
   /**
-   * The same of every credential with such a request. When a target goes, the operator next takes the access to it away: a session that
-   * ends by that cannot be told why.
+   * The same with any credential. When a target goes, the operator next takes the access to it away: a session that ends by that cannot
+   * be told why. Only such requests are looked at, and most of them end: who deletes many targets must not have all others looked at each time.
    */
   recheckWhere(isAbout: (request: OpenRequest) => boolean): void {
     const about = [...this.#shares].filter(([, { open }]) => [...open].some(isAbout));
-    for (const [hash] of about) this.recheck(hash);
+    for (const [hash] of about) this.recheck(hash, isAbout);
   }
 
   #isAllowed(verdict: Verdict, request: OpenRequest): boolean {

@@ -72,14 +72,3 @@ it.each(['instances', 'spaces', 'clusters'] as const)(
     expect(told).toEqual(['one', 'one', 'two']);
   },
 );
-
-it('tells when a project goes', () => {
-  const told: unknown[] = [];
-  const { projects } = new TargetRecords('p-', (uid) => told.push(uid));
-  const write = (resourceVersion: string, change: object = {}) =>
-    projects.upsert({ key: 'p-red', uid: 'one', label: 'red', resourceVersion, ...change } as never);
-  write('1');
-  expect(told).toEqual([]);
-  write('2', { isDeleting: true });
-  expect(told).toEqual([undefined]);
-});

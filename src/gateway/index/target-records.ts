@@ -34,15 +34,13 @@ export class TargetRecords {
   readonly #prefix: string;
   #projectsVersion = 0;
 
-  /** `onGone`: called with the UID of a target that is gone, is being deleted, or is another one under the same name; of a project without. */
-  constructor(projectNamespacePrefix: string, onGone: (uid?: string) => void = () => undefined) {
+  /** `onGone`: called with the UID of a target that is gone, is being deleted, or is another one under the same name. A project goes with its targets. */
+  constructor(projectNamespacePrefix: string, onGone: (uid: string) => void = () => undefined) {
     this.#prefix = projectNamespacePrefix;
     this.known = new KnownTargets(this, projectNamespacePrefix);
     this.projects.subscribe(({ previous, current }) => {
       const isSame = previous?.label === current?.label && previous?.isDeleting === current?.isDeleting;
-      if (isSame) return;
-      this.#projectsVersion += 1;
-      if (previous !== undefined) onGone();
+      if (!isSame) this.#projectsVersion += 1;
     });
     const onChange = ({ previous, current }: StoreChange<TargetRecord>) => {
       const isSame = previous?.uid === current?.uid && previous?.deleted === current?.deleted;
