@@ -147,6 +147,8 @@ export class RequestSender {
     };
     const onPlatform = target.isPlatform ? endpoints.findOnPlatform(asked, sender.verdict) : undefined;
     const endpoint = endpoints.find(asked, target) ?? onPlatform;
+    const isTunnel = endpoint === undefined && sending.tunnel !== undefined;
+    if (!isTunnel && isWatchByWebSocket(request, asked)) return endWatch(response);
     if (endpoint === undefined) return forward(withTunnel(forwarding, sending));
     const refuse = (answer: ErrorAnswer) => this.refuse(response, answer);
     const finish = () => {
@@ -228,6 +230,17 @@ export const underwayOf = (
     else response.destroy();
   },
 });
+
+const isWatchByWebSocket = ({ headers }: IncomingMessage, { verb }: ResolvedRequest): boolean =>
+  verb === 'watch' && headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '');
+
+/**
+ * Ends a watch that gets no websocket. The client of fabric8 asks for one first and goes on without after a 200, but reads that answer to
+ * its end.
+ */
+function endWatch(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': 0 }).end();
+}
 
 /** Only what goes to the target as it is: what the gateway answers or changes itself has no way around that. */
 const withTunnel = (forwarding: Forwarding, { tunnel }: Sending): Forwarding => {

@@ -173,7 +173,6 @@ describe('a request for another protocol that can become no tunnel is answered a
       `GET ${management}/apis/example.com/v1/namespaces/default/pods/a/exec`,
       {},
     ],
-    ['of a watch without an origin', `GET ${management}/api/v1/pods?watch=true`, {}],
     ['of a log without an origin', `GET ${management}${pod}/log?follow=true`, {}],
   ])('%s', async (_, line, options) => {
     const { send, seen } = await start((socket) =>
@@ -184,17 +183,32 @@ describe('a request for another protocol that can become no tunnel is answered a
     expect(seen.join('')).not.toMatch(/upgrade|sec-websocket/i);
   });
 
-  it('and so is a watch that is narrowed on its way: a tunnel would show what the scope refuses', async () => {
-    const { send, seen, know } = await start((socket) =>
+  const origin = 'Origin: https://a';
+  it.each<[string, string, string[], Record<string, unknown>?]>([
+    ['without an origin', '/api/v1/pods', []],
+    ['of what is ours', '/apis/management.platform.sh/v1/ownedaccesskeys', [origin]],
+    // A tunnel would show what the scope refuses.
+    ['that is narrowed on its way', '/api/v1/configmaps', [origin], { rules: [{}] }],
+  ])(
+    'and a watch %s ends at once: fabric8 reads it to its end, and goes on without',
+    async (_, what, headers, scope) => {
+      const { send, seen, know } = await start();
+      if (scope !== undefined) know(key, verdictFor(scope));
+      const line = `GET ${management}${what}?watch=true`;
+      const answer = await send(upgrade([bearer, ...headers], { line }));
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
+      expect(seen.join('')).toBe('');
+    },
+  );
+
+  it('and so is a watch without "Connection: Upgrade"', async () => {
+    const { send, seen } = await start((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
     );
-    know(key, verdictFor({ rules: [{}] }));
-    const line = `GET ${management}/api/v1/configmaps?watch=true`;
-    expect(await send(upgrade([bearer, 'Origin: https://a'], { line }))).toMatch(/^HTTP\/1\.1 200 OK/);
-    expect(seen.join('')).toMatch(
-      /^GET \/api\/v1\/configmaps\?fieldSelector=[^ ]*latchkey-targets&watch=true /,
-    );
-    expect(seen.join('')).not.toMatch(/upgrade|sec-websocket/i);
+    const line = `GET ${management}/api/v1/pods?watch=true`;
+    const text = upgrade([bearer, origin], { line }).replace('Connection: Upgrade', 'Connection: close');
+    expect(await send(text)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*ok$/);
+    expect(seen.join('')).toMatch(/^GET \/api\/v1\/pods\?watch=true /);
   });
 
   it('and so is one without "Connection: Upgrade", which says that it is not about this connection', async () => {

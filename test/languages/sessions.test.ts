@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runToEnd } from '../../lab/controlplane/bounded.ts';
+import { base64, writeKubeconfig } from '../../lab/controlplane/kubeconfig.ts';
+import { startTLSProxy } from '../../lab/gateway/tls-proxy.ts';
+import { until } from '../../lab/operator/until.ts';
 import { nodeKinds, sessionWorld } from '../e2e/gateway/session-world.ts';
 import { languagePackages } from './packages.ts';
 
@@ -16,9 +19,11 @@ afterAll(() => void page.close());
 /** A Java that starts soon and does not try to be fast later. */
 const shortLived = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const here = (file: string): string => path.join(import.meta.dirname, file);
+const java = (file: string) =>
+  ['java', ...shortLived, '-cp', packages.classPath, here(`java/${file}`)] as const;
 const clients = {
   python: [packages.python, here('sessions.py')],
-  fabric8: ['java', ...shortLived, '-cp', packages.classPath, here('java/Sessions.java')],
+  fabric8: java('Sessions.java'),
 } as const;
 
 const rows = (['space', 'virtual cluster'] as const).flatMap((target) =>
@@ -70,4 +75,20 @@ it('fabric8 watched over a websocket', async () => {
     .filter((line) => line.startsWith('latchkey_gateway_requests_total{'));
   const watches = lines.filter((line) => line.includes('verb="watch"') && line.includes('code="101"'));
   expect(watches.map((line) => Number(line.split(' ').at(-1)))).toEqual([nodeKinds.length, nodeKinds.length]);
+});
+
+it('fabric8 asks for a websocket to watch its own access keys, gets an ordinary answer, and goes on without one', async () => {
+  const name = world.name('fabric8');
+  const behind = { name: world.name('front'), port: gateway.port, ca: gateway.ca };
+  const proxy = await startTLSProxy(guard, behind);
+  const server = `${proxy.url}/kubernetes/${paths.platform}`;
+  const place = { name: behind.name, server, caData: base64(proxy.ca), folder: guard.folder };
+  const [command, ...program] = java('OwnKeys.java');
+  const args = [...program, await writeKubeconfig(place, 'holder', { token: key }), name];
+  const output = await runToEnd(guard, { name, command, args, seconds: 120 });
+  const events = JSON.parse(output.split('\n').find((line) => line.startsWith('[')) ?? output) as string[];
+  // The operator changes it, too: that it is ready.
+  expect(events.filter((event) => event !== 'MODIFIED')).toEqual(['ADDED', 'MODIFIED disabled', 'DELETED']);
+  await until('the line about the websocket', async () => (await proxy.upgrades()).length > 0);
+  expect(await proxy.upgrades()).toEqual(['GET 200 websocket']);
 });

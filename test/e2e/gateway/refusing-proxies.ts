@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
-import {
-  type refusals,
-  startWebSocketRefusal,
-  type WebSocketRefusal,
-} from '../../../lab/gateway/websocket-refusal.ts';
+import { refusals, startTLSProxy, type TLSProxy } from '../../../lab/gateway/tls-proxy.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { bindRole } from '../../../lab/operator/rights.ts';
 import { sharedVirtualCluster, type VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
@@ -23,7 +19,7 @@ interface Refusing {
   readonly path: string;
   /** In that target. */
   readonly pod: string;
-  readonly proxy: WebSocketRefusal;
+  readonly proxy: TLSProxy;
 }
 
 /** Proxies that let no websocket pass, and answer at once: one of each kind in front of the gateway, and one between it and a target. */
@@ -42,7 +38,7 @@ async function inFrontOfGateway(sessions: SessionWorld, how: keyof typeof refusa
   const { world, paths, key, podIn } = sessions;
   const { gateway, guard } = world;
   const name = uniqueName('front');
-  const proxy = await startWebSocketRefusal(guard, how, { name, port: gateway.port, ca: gateway.ca });
+  const proxy = await startTLSProxy(guard, { name, port: gateway.port, ca: gateway.ca }, refusals[how]);
   const server = `${proxy.url}/kubernetes/${paths.space}`;
   const place = { name, server, caData: base64(proxy.ca), folder: guard.folder };
   const kubeconfig = await writeKubeconfig(place, 'holder', { token: key });
@@ -56,7 +52,7 @@ async function inFrontOfTarget(sessions: SessionWorld, how: keyof typeof refusal
   const inside = await sharedVirtualCluster();
   const name = uniqueName('behind');
   const ca = await readFile(path.join(inside.plane.folder, 'pki/ca.crt'), 'utf8');
-  const proxy = await startWebSocketRefusal(guard, how, { name, port: inside.port, ca });
+  const proxy = await startTLSProxy(guard, { name, port: inside.port, ca }, refusals[how]);
   const place = { name, server: proxy.url, caData: base64(proxy.ca), folder: guard.folder };
   // No client certificate would pass: the proxy ends TLS.
   const file = await writeKubeconfig(place, 'administrator', {

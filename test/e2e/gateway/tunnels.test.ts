@@ -284,12 +284,11 @@ describe('a request for another protocol shows no byte that a plain one does not
     }
   });
 
-  it('nor does a watch of what is ours, which is one over plain HTTP', async () => {
+  it('nor does a watch of what is ours: it ends at once, and fabric8 then goes on without a websocket', async () => {
     const { key: full, object } = await knownHolder(world, { user });
-    const query = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${object.metadata.name}`;
+    const query = `watch=true&fieldSelector=metadata.name%3D${object.metadata.name}`;
     const line = `GET /kubernetes/management${own}/ownedaccesskeys?${query}`;
     const answer = await exchange(line, [`Authorization: Bearer ${full}`, ...asked], true);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*"type":"ADDED"/);
-    expect(answer).not.toContain(full);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n$/);
   });
 });

@@ -7,12 +7,10 @@ import { findBalancer, untilListening } from './balancer.ts';
 
 /** Ways with a request for a websocket: an answer of its own, at once or later, or passing it on without the header that asks for one. */
 export const refusals = {
-  'refuses websockets': ['http-request deny deny_status 403 if websocket'],
-  'refuses websockets after two seconds': [
-    'timeout tarpit 2s',
-    'http-request tarpit deny_status 403 if websocket',
-  ],
-  'drops the header of websockets': ['http-request del-header upgrade if websocket'],
+  'refuses websockets': 'http-request deny deny_status 403 if websocket',
+  'refuses websockets after two seconds':
+    'timeout tarpit 2s\n  http-request tarpit deny_status 403 if websocket',
+  'drops the header of websockets': 'http-request del-header upgrade if websocket',
 } as const;
 
 interface Behind {
@@ -24,8 +22,8 @@ interface Behind {
   readonly ca: string;
 }
 
-/** haproxy, which ends TLS, lets no websocket pass, and passes everything else on, SPDY included. */
-export interface WebSocketRefusal {
+/** haproxy, which ends TLS and passes on what its rule does not forbid. */
+export interface TLSProxy {
   /** `https://127.0.0.1:<port>` */
   readonly url: string;
   /** The authority of its certificate, PEM. */
@@ -34,12 +32,15 @@ export interface WebSocketRefusal {
   upgrades(): Promise<readonly string[]>;
 }
 
-/** Starts it in front of a server. @throws Error where haproxy is not installed. */
-export async function startWebSocketRefusal(
+/**
+ * Starts it in front of a server. `rule`: a line of the frontend, which may use the condition `websocket`; default: it passes all on.
+ * @throws Error where haproxy is not installed.
+ */
+export async function startTLSProxy(
   guard: Guard,
-  how: keyof typeof refusals,
   { name, port: behind, ca }: Behind,
-): Promise<WebSocketRefusal> {
+  rule = '',
+): Promise<TLSProxy> {
   const authority = createAuthority(name);
   const { certificate, key } = createServer(authority, ['localhost']);
   const [served, trusted, file] = ['pem', 'ca', 'cfg'].map((kind) =>
@@ -61,7 +62,7 @@ frontend clients
   bind 127.0.0.1:${port} ssl crt ${served} alpn http/1.1
   acl websocket hdr(upgrade) -i websocket
   http-request capture req.hdr(upgrade) len 16
-  ${refusals[how].join('\n  ')}
+  ${rule}
   log-format "%HM %ST %[capture.req.hdr(0)]"
   default_backend server
 backend server
