@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-
 /** Sections whose commands another test runs, in a world of its own. The demo runs those of all other sections. */
 export const runElsewhere = {
   'test/e2e/gateway/operation-pages.test.ts': {
@@ -76,11 +74,7 @@ interface Replacement {
   readonly from: string | RegExp;
   readonly to: string;
   readonly why: string;
-  /** Whether the command then says something else than the page shows. */
-  readonly isOutputOther?: boolean;
 }
-
-export const hasJq = spawnSync('sh', ['-c', 'command -v jq']).status === 0;
 
 /** The demo's replacements of what a page says. */
 export const runOtherwise: readonly Replacement[] = [
@@ -90,5 +84,4 @@ export const runOtherwise: readonly Replacement[] = [
     why: 'the gateway of the demo has an address of its own',
   },
   { from: /[\w-]{43}(?=\.pem)/g, to: `'"$(kid)"'`, why: 'the demo has signing keys of its own' },
-  ...(hasJq ? [] : [{ from: / \| jq .*/g, to: '', why: 'this machine has no jq', isOutputOther: true }]),
 ];

@@ -46,13 +46,8 @@ const here = (command: string): string =>
 /** Runs the command, and compares what it says with what the page shows. */
 export function linesOf({ command, output }: Command): string {
   const own = here(command);
-  return [`echo ${quoted(`$ ${own}`)} >&2`, attempt(own, isCut(command) ? '' : output)].join('\n');
+  return [`echo ${quoted(`$ ${own}`)} >&2`, attempt(own, output)].join('\n');
 }
-
-const isCut = (command: string): boolean =>
-  runOtherwise.some(
-    ({ from, isOutputOther }) => isOutputOther === true && command.replaceAll(from, '') !== command,
-  );
 
 /** A page may show that a command fails. What a command reads comes a moment after what the one before it did. */
 function attempt(command: string, output: string): string {

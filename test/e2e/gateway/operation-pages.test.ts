@@ -33,9 +33,9 @@ const here = (command: string): string =>
     .replaceAll(/\bcurl (?:--cacert \S+ )?/g, `curl --silent --show-error --fail --cacert ${caFile} `)
     .replaceAll('p-demo', project.namespace)
     .replaceAll('virtualclusterinstances/shop/', `virtualclusterinstances/${project.instance.metadata.name}/`)
-    // Not every machine has jq.
-    .replace('jq -r .status.kubeConfig', `"${process.execPath}" -p '${printDocument}'`);
-const printDocument = `JSON.parse(require("fs").readFileSync(0, "utf8")).status.kubeConfig.replaceAll("${baseURL}", "${gateway.url}").replace(/(certificate-authority-data: ).*/, "$1${base64(gateway.ca)}")`;
+    .replace('jq -r .status.kubeConfig', `$& | sed -E '${leadHere}'`);
+/** Of a kubeconfig. */
+const leadHere = `s#${baseURL}#${gateway.url}#; s#(certificate-authority-data: ).*#\\1${base64(gateway.ca)}#`;
 
 const run = async (command: string): Promise<string> => {
   const env = {
