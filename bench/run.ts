@@ -9,6 +9,7 @@ import { badKeyFlood } from './benchmarks/bad-key-flood.ts';
 import { byPost } from './benchmarks/by-post.ts';
 import { cliStart } from './benchmarks/cli-start.ts';
 import { coldStart } from './benchmarks/cold-start.ts';
+import { copies } from './benchmarks/copies.ts';
 import { directEndpoint } from './benchmarks/direct-endpoint.ts';
 import { exchange } from './benchmarks/exchange.ts';
 import { expiryStorm } from './benchmarks/expiry-storm.ts';
@@ -48,6 +49,7 @@ const benchmarks: readonly Benchmark[] = [
   proxyList,
   proxyWatch,
   upgrade,
+  copies,
   byPost,
   exchange,
   cliStart,

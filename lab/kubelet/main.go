@@ -57,28 +57,61 @@ func (m machine) ExecInContainer(
 	defer cancel()
 	defer context.AfterFunc(m.stop, cancel)()
 	process := exec.CommandContext(ctx, command[0], command[1:]...)
-	process.Stdin, process.WaitDelay = in, time.Second
 	process.Dir, process.Env = m.folder, []string{}
 	// A group of its own, so that what the command started ends with it.
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-process.Process.Pid, syscall.SIGKILL) }
 	process.Cancel = end
-	// An interface that holds no writer is another thing than none.
-	if out != nil {
-		process.Stdout = out
-	}
-	if problems != nil {
-		process.Stderr = problems
-	}
-	err := process.Run()
-	if process.Process != nil {
-		_ = end()
-	}
+	err := run(process, in, out, problems, end)
 	fmt.Println("ended", strings.Join(command, " "))
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
 		return utilexec.CodeExitError{Err: err, Code: exit.ExitCode()}
 	}
+	return err
+}
+
+// Waits until the command has ended and all that it wrote has been taken, however slowly. What it started must not keep its outputs open,
+// and input that is still to come must not keep it waiting.
+func run(process *exec.Cmd, in io.Reader, out, problems io.Writer, end func() error) error {
+	var passed sync.WaitGroup
+	var written []*os.File
+	// An interface that holds no writer is another thing than none.
+	output := func(to io.Writer) io.Writer {
+		if to == nil {
+			return nil
+		}
+		from, writing, err := os.Pipe()
+		if err != nil {
+			panic(err)
+		}
+		written = append(written, writing)
+		passed.Go(func() {
+			_, _ = io.Copy(to, from)
+			_ = from.Close()
+		})
+		return writing
+	}
+	process.Stdout, process.Stderr = output(out), output(problems)
+	var input io.WriteCloser
+	if in != nil {
+		input = must(process.StdinPipe())
+	}
+	err := process.Start()
+	for _, one := range written {
+		_ = one.Close()
+	}
+	if err == nil {
+		if in != nil {
+			go func() {
+				_, _ = io.Copy(input, in)
+				_ = input.Close()
+			}()
+		}
+		err = process.Wait()
+		_ = end()
+	}
+	passed.Wait()
 	return err
 }
 

@@ -1,5 +1,9 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { copyAtOnce } from '../../../lab/kubelet/copies.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -7,7 +11,7 @@ import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrad
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
 import { knownHolder } from '../../e2e/gateway/known-holder.ts';
 import { sessionRights } from '../../e2e/gateway/session-world.ts';
-import { residentMiB } from './process-figures.ts';
+import { peakFromNow, residentMiB } from './process-figures.ts';
 
 const world = await gatewayWorld();
 const { admin, gateway, guard, plane } = world;
@@ -48,4 +52,25 @@ it('readers who stand still cost half a megabyte each, while gigabytes wait for 
   // 576 KiB each, two TLS connections, and what the collector has not looked at yet.
   expect(residentMiB(gateway.process.pid) - before).toBeLessThan(count + 40);
   expect(stopped.some((one) => one.socket.destroyed)).toBe(false);
+  for (const { socket: open } of clients) open.destroy();
+});
+
+it('fifty copies by kubectl at once are whole, into a pod and out of it, while one more reader stands still, and cost a megabyte each', async () => {
+  const user = world.name('copies');
+  await giveRight(admin, user, sessionRights);
+  const { key } = await knownHolder(world, { user });
+  // With 30 MB it takes a minute: `npm run bench -- copies` does that, beside the API server itself.
+  const content = randomBytes(4e6);
+  const file = path.join(guard.folder, 'file-of-the-pod');
+  await writeFile(file, content);
+  const kubeconfig = await gateway.kubeconfig(key);
+  const before = residentMiB(gateway.process.pid);
+  const peak = peakFromNow(gateway.process.pid);
+
+  const count = 50;
+  const order = { name: 'copies', kubectl: plane.binaries.kubectl, kubeconfig, pod, file, count };
+  const checksums = await copyAtOnce(guard, order);
+  const expected = createHash('sha256').update(content).digest('hex');
+  expect(checksums).toEqual(Array.from({ length: count + 1 }, () => expected));
+  expect(peak() - before).toBeLessThan(count + 40);
 });
