@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Stored } from '../../../lab/operator/api.ts';
+import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { labels } from '../../../src/api/names.ts';
@@ -379,6 +380,57 @@ describe('an object of one’s own in place of a POST to the instance', async ()
       const { status, text } = await withSpec({ accessKey: parent }, { key: maker.key, query });
       expect([status, text]).toEqual([403, expect.stringContaining('leave spec.accessKey out')]);
     }
+  });
+
+  const disabled = (await knownHolder(world, { user: 'alice' })).object;
+  await admin.patch(disabled, { spec: { disabled: true } });
+  const below = (accessKey: string) => {
+    const { metadata, spec } = bodyFor(project);
+    return { metadata, spec: { ...spec, accessKey } };
+  };
+
+  it('below a key that is not there is refused as one below a key of someone else', async () => {
+    for (const { status, body } of await eachDoor(free, project.namespace, below('no-such-key')))
+      expect([status, body.message]).toEqual([403, expect.stringContaining('names no key of your own')]);
+  });
+
+  it('below a key that does not work is no 201 without the reason, also for one who may create any', async () => {
+    const resources = ['virtualclusterinstancekubeconfigs'];
+    await giveRight(admin, 'alice', { apiGroups: ['management.platform.sh'], resources, verbs: ['create'] });
+    const dryRun = `${own(project.namespace)}?dryRun=All`;
+    const mayCreate = async () =>
+      (await free.send('POST', dryRun, { body: below('no-such-key') })).status === 201;
+    await until('the right counts', mayCreate);
+    for (const [accessKey, reason] of [
+      ['no-such-key', 'AccessKeyNotFound'],
+      [disabled.metadata.name, 'AccessKeyNotLive'],
+    ] as const) {
+      const began = performance.now();
+      const [, , applied, posted] = await eachDoor(free, project.namespace, below(accessKey));
+      // After 10 seconds each would be a 201 that says no more than that it does not work yet.
+      expect(performance.now() - began).toBeLessThan(9_000);
+      expect([posted?.status, posted?.body.message]).toEqual([422, expect.stringContaining(`(${reason})`)]);
+      // It stays, and its conditions go on saying why.
+      const warning = expect.stringContaining(`the credential does not work yet: ${reason}`);
+      expect([applied?.status, String(applied?.headers['warning'])]).toEqual([201, warning]);
+    }
+  });
+
+  it('with a field that is not known is refused by name', async () => {
+    const sent = bodyFor(project);
+    const spec = { ...sent.spec, certificateTtl: 600 };
+    const [dry, dryApply, apply, post] = await eachDoor(free, project.namespace, { ...sent, spec });
+    for (const answer of [dry, post])
+      expect([answer?.status, answer?.body.message]).toEqual([
+        400,
+        expect.stringContaining('unknown field "spec.certificateTtl"'),
+      ]);
+    // In the words of the API server.
+    for (const answer of [dryApply, apply])
+      expect(answer?.body).toMatchObject({
+        status: 'Failure',
+        message: expect.stringContaining('.spec.certificateTtl: field not declared'),
+      });
   });
 
   it.each(['latchkey-system', 'latchkey-targets'])('is none in %s', async (namespace) => {
