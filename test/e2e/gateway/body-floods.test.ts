@@ -9,6 +9,7 @@ const world = await gatewayWorld();
 const { gateway, name } = world;
 const alice = await ownClient(world, { user: name('alice') });
 const mallory = await ownClient(world, { user: name('mallory') });
+const allowsNothing = await ownClient(world, { user: name('mallory'), scope: {} });
 
 /** A credential may have a hundred requests under way. */
 const atOnce = 95;
@@ -21,11 +22,13 @@ const note = { op: 'add', path: '/metadata/annotations', value: { note: megabyte
 const ownName = mallory.object.metadata.name;
 const maps = `${management}/api/v1/namespaces/default/configmaps`;
 
-type Sent = Pick<Flood, 'method' | 'type' | 'body'> & { readonly path: string };
+const longYAML = `spec: [${','.repeat(8_000)}]`;
+
+type Sent = Pick<Flood, 'method' | 'type' | 'body'> & { readonly path: string; readonly key?: string };
 
 /** In a thread of its own: what it takes must not slow down what is measured. */
-function startFlood({ path, ...sent }: Sent): Worker {
-  const workerData: Flood = { ...sent, url: gateway.url + path, ca: gateway.ca, key: mallory.key, atOnce };
+function startFlood({ path, key = mallory.key, ...sent }: Sent): Worker {
+  const workerData: Flood = { ...sent, url: gateway.url + path, ca: gateway.ca, key, atOnce };
   flooding = new Worker(new URL('./flood-worker.ts', import.meta.url), { workerData });
   return flooding;
 }
@@ -60,9 +63,20 @@ it.each<[string, Sent, number]>([
       method: 'POST',
       path: `${ownAPI}/selves`,
       type: 'application/yaml',
-      body: `spec: [${','.repeat(8_000)}]`,
+      body: longYAML,
     },
     400,
+  ],
+  [
+    'reviews in YAML with a key that allows nothing',
+    {
+      method: 'POST',
+      path: `${management}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews`,
+      type: 'application/yaml',
+      body: longYAML,
+      key: allowsNothing.key,
+    },
+    415,
   ],
   [
     'objects of a megabyte for the API server',
@@ -75,7 +89,7 @@ it.each<[string, Sent, number]>([
     403,
   ],
 ])(
-  'beside %s, 95 at once, another user is served and the gateway stays ready',
+  'beside %s, 95 at once, another user is served and the gateway stays alive and ready',
   async (_, flood, expected) => {
     const worker = startFlood(flood);
     const slowest = { answer: 0, probe: 0 };
@@ -86,7 +100,8 @@ it.each<[string, Sent, number]>([
     };
     for (let count = 0; count < asked; count += 1) {
       await timed('answer', async () => (await alice.send('GET', `${ownAPI}/ownedaccesskeys`)).status);
-      await timed('probe', async () => (await gateway.health('/readyz')).status);
+      for (const probe of ['/readyz', '/livez'])
+        await timed('probe', async () => (await gateway.health(probe)).status);
     }
     const seen = await endFlood(worker);
     expect(seen.get(expected)).toBeGreaterThan(0);
