@@ -10,7 +10,6 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
-import type { Stored } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { startInstalled } from '../../../lab/operator/installed-plane.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
@@ -35,6 +34,7 @@ import { knownHolder, kubectlWith, untilReached, untilUnknown } from '../../e2e/
 import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { makeCluster } from '../../e2e/targets/target-world.ts';
 import { auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
+import { administratorSteps } from './administrator-steps.ts';
 
 const account = `system:serviceaccount:${systemNamespace}:${serviceAccounts.gateway}`;
 const folder = await mkdtemp(path.join(tmpdir(), 'audit-log-'));
@@ -129,73 +129,33 @@ const kubelet = await startKubelet(guard, plane, project.cluster.plane);
 
 describe('the audit log of the operator has a line for what an administrator does to it at the API server, but to a label, a name or the life of a key:', async () => {
   const parent = await admin.untilReady(await admin.createKey({ user: alice }));
-  const issued = ['issue', 'Issued', 'allow'];
-  const rotated = ['issue', 'Rotated', 'allow'];
-  const deleted = ['delete', 'Deleted', 'refuse'];
-  const stopped = ['refuse', 'Disabled', 'refuse'];
-  const enabled = ['enable', 'Enabled', 'allow'];
-  const confirmed = ['confirm', 'Confirmed', 'allow'];
-  const issuedAgain = ['issue', 'Confirmed', 'allow'];
-
-  type Step = readonly [change: string, line: readonly string[], (object: Stored) => Promise<unknown>];
-  const rotate: Step = [
-    'rotated',
-    rotated,
-    async (object) => await admin.annotate(object, { [annotations.rotate]: '1' }),
-  ];
-  const remove: Step = ['deleted', deleted, async (object) => await admin.delete(object)];
-  const patched = (change: string, line: readonly string[], spec: object): Step => [
-    change,
-    line,
-    async (object) => await admin.patch(object, { spec }),
-  ];
-
-  it.concurrent.each<[string, () => Promise<Stored>, readonly Step[]]>([
-    [
-      'a key',
-      async () => await admin.createKey({ user: alice }),
-      [
-        patched('changed', confirmed, { scope: { roles: [{ role: 'platform-cli' }] } }),
-        rotate,
-        patched('disabled', stopped, { disabled: true }),
-        patched('enabled', enabled, { disabled: false }),
-        remove,
-      ],
-    ],
-    [
-      'a token',
-      async () => await admin.createToken({ accessKey: parent.metadata.name }),
-      [rotate, patched('changed', issuedAgain, { ttl: 900 }), remove],
-    ],
-    [
-      'a kubeconfig',
-      async () => await project.create(),
-      [rotate, patched('changed', issuedAgain, { certificateTTL: 900 }), remove],
-    ],
-  ])('%s', async (_, make, steps) => {
-    const object = await make();
-    const { uid } = object.metadata;
-    const lines = async () =>
-      (await eventsIn(operatorLog))
-        .filter(({ annotations: notes }) => notes['credential-uid'] === uid)
-        .map(({ verb, annotations: notes }) => [verb, notes['reason'], notes['decision']]);
-    const seen: unknown[] = [];
-    const untilNext = async (change: string, line: readonly string[]) => {
-      seen.push(line);
-      const isThere = async () => (await lines()).length >= seen.length;
-      await until(`the line of one that is ${change}`, isThere);
-      expect(await lines()).toEqual(seen);
-    };
-    await untilNext('made', issued);
-    // The next line shows that this has none.
-    await admin.patch(object, { metadata: { labels: { a: 'b' } } });
-    if (object.kind === 'OwnedAccessKey')
-      await admin.patch(object, { spec: { displayName: 'a', ttl: 9_000 } });
-    for (const [change, line, step] of steps) {
-      await step(object);
-      await untilNext(change, line);
-    }
-  });
+  it.concurrent.each(administratorSteps(admin, { user: alice, parent, project }))(
+    '%s',
+    async (_, make, steps) => {
+      const object = await make();
+      const { uid } = object.metadata;
+      const lines = async () =>
+        (await eventsIn(operatorLog))
+          .filter(({ annotations: notes }) => notes['credential-uid'] === uid)
+          .map(({ verb, annotations: notes }) => [verb, notes['reason'], notes['decision']]);
+      const seen: unknown[] = [];
+      const untilNext = async (change: string, line: readonly string[]) => {
+        seen.push(line);
+        const isThere = async () => (await lines()).length >= seen.length;
+        await until(`the line of one that is ${change}`, isThere);
+        expect(await lines()).toEqual(seen);
+      };
+      await untilNext('made', ['issue', 'Issued', 'allow']);
+      // The next line shows that this has none.
+      await admin.patch(object, { metadata: { labels: { a: 'b' } } });
+      if (object.kind === 'OwnedAccessKey')
+        await admin.patch(object, { spec: { displayName: 'a', ttl: 9_000 } });
+      for (const [change, line, step] of steps) {
+        await step(object);
+        await untilNext(change, line);
+      }
+    },
+  );
 });
 
 describe('the audit log of the gateway', async () => {
