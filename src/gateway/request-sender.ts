@@ -266,7 +266,8 @@ const longSubresources: ReadonlySet<string> = new Set(['proxy', 'log', liveCrede
 export function isForTunnel({ method, headers }: IncomingMessage, asked: ResolvedRequest): boolean {
   const protocol = protocolOf({ method, upgrade: headers.upgrade });
   return (
-    protocol !== undefined && mayBecomeTunnel(asked, { protocol, hasOrigin: headers.origin !== undefined })
+    protocol !== undefined &&
+    mayBecomeTunnel(asked, { protocol, hasOrigin: URL.canParse(headers.origin ?? '') })
   );
 }
 

@@ -397,6 +397,23 @@ describe('what a target answers to a request for a tunnel', () => {
     await waitFor('the end at the target', () => target().destroyed);
   });
 
+  const streams = 'X-Stream-Protocol-Version';
+  it.each<[string, string]>([
+    ['a websocket', acceptText()],
+    ['no protocol', spdyAnswer().replace('Upgrade: SPDY/3.1\r\n', '')],
+    ['a version that was not offered', spdyAnswer(`${streams}: v5.channel.k8s.io`)],
+    ['two versions', spdyAnswer(`${streams}: v4.channel.k8s.io`, `${streams}: v4.channel.k8s.io`)],
+    ['chunks', spdyAnswer('Transfer-Encoding: chunked')],
+    ['100 in front', `HTTP/1.1 100 Continue\r\n\r\n${spdyAnswer()}`],
+  ])('is no tunnel over SPDY when a 101 comes with %s', async (_, answer) => {
+    const { stage, target } = await start(`${answer}evil`);
+    const text = upgradeText([bearer, `${streams}: v4.channel.k8s.io`], spdy);
+    const received = await rawExchange(stage.port, text);
+    expect(received).toMatch(/^HTTP\/1\.1 502 [\s\S]*ERR_UPSTREAM_ANSWER/);
+    expect(received).not.toContain('evil');
+    await waitFor('the end at the target', () => target().destroyed);
+  });
+
   it('goes on without what the target says besides', async () => {
     const { client } = await tunnel(
       acceptText('Set-Cookie: a=b', 'Warning: 299', ...protocols),

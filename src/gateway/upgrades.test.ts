@@ -186,6 +186,8 @@ describe('a request for another protocol that can become no tunnel is answered a
   const origin = 'Origin: https://a';
   it.each<[string, string, string[], Record<string, unknown>?]>([
     ['without an origin', '/api/v1/pods', []],
+    ['from a page that hides where it is', '/api/v1/pods', ['Origin: null']],
+    ['with an empty origin', '/api/v1/pods', ['Origin:']],
     ['of what is ours', '/apis/management.platform.sh/v1/ownedaccesskeys', [origin]],
     // A tunnel would show what the scope refuses.
     ['that is narrowed on its way', '/api/v1/configmaps', [origin], { rules: [{}] }],

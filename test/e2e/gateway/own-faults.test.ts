@@ -391,3 +391,16 @@ describe('an object that is deleted, and made again by a stranger, while a reque
     },
   );
 });
+
+it('a refused credential that cannot be taken away at first is taken away later', async () => {
+  const metadata = { name: world.name('refused') };
+  const isTaken = ({ method, name }: Write) => method === 'DELETE' && name === metadata.name;
+  failNext(isTaken, { status: 503, headers: json, body: status(503, 'ServiceUnavailable', 'not now') });
+  const spec = { ttl: 600, accessKey: world.name('missing') };
+  const answer = await holder.send('POST', ownTokens, { body: { metadata, spec } });
+  expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining('AccessKeyNotFound')]);
+  await until(
+    'it is gone',
+    async () => !(await namesOf('directclusterendpointtokens')).includes(metadata.name),
+  );
+});

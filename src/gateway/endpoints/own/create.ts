@@ -16,7 +16,7 @@ import {
   requirePlatformFields,
 } from './checks.ts';
 import { untilIssued } from './issued.ts';
-import { askAsHolder, isDryRun, type OwnRequest, pathOf, resourceOf, writeQuery } from './request.ts';
+import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './request.ts';
 import {
   askerOf,
   belowMaker,
@@ -82,13 +82,14 @@ async function create(request: OwnRequest, sent: Sent, permit: QuotaPermit): Pro
   try {
     return await issued(request, reply, plain);
   } finally {
-    if (isAnswerOnly && isEphemeral(reply.body) && request.response.destroyed) await abandon(request, reply);
+    if (isAnswerOnly && isEphemeral(reply.body) && request.response.destroyed)
+      await remove(request, reply.body);
   }
 }
 
-/** A client that waits less long than the operator takes would fill its quota with what no one has got. */
-async function abandon(request: OwnRequest, { body }: Reply): Promise<void> {
-  const { name, namespace = '', uid } = asObject(body['metadata']);
+/** Takes away what no one has got, and tries again where that fails. It would fill the quota, and could work later. */
+async function remove(request: OwnRequest, object: JsonObject): Promise<void> {
+  const { name, namespace = '', uid } = asObject(object['metadata']);
   await request.services.removals.remove({
     resource: resourceOf(request),
     identity: request.sender.verdict.identity,
@@ -119,13 +120,7 @@ export async function issued(request: OwnRequest, reply: Reply, plain: string | 
 /** No one keeps it, and the client shall not take it for one that works. What someone applied stays: its conditions say why. */
 async function refuseMade(request: OwnRequest, object: JsonObject, refusal: Condition): Promise<never> {
   const { kind } = request;
-  const { name, namespace, uid } = asObject(object['metadata']);
-  const path = pathOf(kind, {
-    name: String(name),
-    ...(namespace !== undefined && { namespace: String(namespace) }),
-  });
-  const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
-  await askAsHolder(request, { method: 'DELETE', path, body });
+  await remove(request, object);
   const { reason, message = 'the operator gives no reason' } = refusal;
   const problem = message.replace(/\.$/, '');
   return refuse('ERR_CREDENTIAL_REFUSED', { kind, reason, problem }, { details: { causes: [{ reason }] } });

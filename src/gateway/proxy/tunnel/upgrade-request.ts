@@ -44,7 +44,7 @@ export function mayBecomeTunnel(
   if (!isResourceRequest || apiGroup === group) return false;
   const place = `${resource}/${subresource}`;
   if (apiGroup === '' && name !== '' && (verb === 'get' || verb === 'create') && isStream(place)) return true;
-  // The API server refuses a websocket without an origin here, and the same over plain HTTP works.
+  // The API server refuses a websocket without an origin here, or with one that is no URL such as "null", and plain HTTP works.
   if (protocol !== 'websocket' || !hasOrigin) return false;
   return verb === 'watch' || (apiGroup === '' && place === 'pods/log' && verb === 'get');
 }
