@@ -5,10 +5,11 @@ import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { kubeConfigSecret } from '../../../lab/operator/virtual-cluster.ts';
 import type { World } from '../../../lab/operator/world.ts';
-import { annotations, group } from '../../../src/api/names.ts';
+import { annotations, group, labels } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import {
   clusters,
+  namespaces,
   type Resource,
   secrets,
   spaceInstances,
@@ -21,6 +22,11 @@ const namespace = 'default';
 const used = { namespace, name: 'vc-in-use', key: 'config' };
 /** An administrator kubeconfig that leads somewhere, and that a stranger may not get. */
 export const ofOthers = { namespace, name: 'vc-of-others', key: 'config' };
+
+/** With the instance that is in use: kubeconfigs are for those of projects. */
+export const projectNamespace = 'p-standing';
+/** The spec of a kubeconfig for that instance. */
+export const ofStanding = { certificateTTL: 600, virtualClusterInstance: 'standing' };
 
 /** A target that is in use, and what it names. */
 export interface StandingTarget {
@@ -36,8 +42,17 @@ export interface StandingTarget {
  */
 export async function makeTargets({ admin, plane }: World): Promise<readonly StandingTarget[]> {
   const kubeConfig = await readFile(plane.adminKubeconfig, 'utf8');
+  await admin.client.create(namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: projectNamespace, labels: { [labels.project]: 'standing' } },
+  });
   for (const { name } of [used, ofOthers])
-    await admin.createObject(secrets, kubeConfigSecret('vcluster', name.replace('vc-', ''), kubeConfig));
+    for (const place of [namespace, projectNamespace])
+      await admin.createObject(
+        secrets,
+        kubeConfigSecret('vcluster', name.replace('vc-', ''), kubeConfig, place),
+      );
   const cluster = 'standing';
   const kinds = [
     [clusters, { kubeConfigSecretRef: used }, { kubeConfigSecretRef: ofOthers }],
@@ -53,7 +68,8 @@ export async function makeTargets({ admin, plane }: World): Promise<readonly Sta
     ],
   ] as const;
   return await concurrently(kinds, async ([resource, named, other]) => {
-    const on = await admin.untilReady(await admin.create(resource, named, { name: cluster }));
+    const place = resource === virtualClusterInstances ? { namespace: projectNamespace } : {};
+    const on = await admin.untilReady(await admin.create(resource, named, { name: cluster, ...place }));
     await loosen(plane, resource);
     await until(
       `the definition of ${resource.kind} lets it change`,

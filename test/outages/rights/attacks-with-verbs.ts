@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Api, type Stored, secretAt } from '../../../lab/operator/api.ts';
+import { type Api, resourceOf, type Stored, secretAt } from '../../../lab/operator/api.ts';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { type Manifest, manifestOf, uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -18,7 +18,7 @@ import {
 import { collectionPath, objectPath } from '../../../src/kube/resource-path.ts';
 import { give, type Person } from '../../e2e/rights/people.ts';
 import { type ApiAnswer, contentTypes } from '../../integration/admission/api-client.ts';
-import { ofOthers } from './attacks-on-targets.ts';
+import { ofOthers, ofStanding, projectNamespace } from './attacks-on-targets.ts';
 
 /** As the policies would write it about an administrator. */
 export const forged = {
@@ -45,8 +45,6 @@ export interface Victim {
 
 type Send = Victim['send'];
 
-const resourceOf = ({ kind }: Stored): Resource => (kind === keys.kind ? keys : tokens);
-
 const merge =
   (patch: object): Send =>
   async (by, on) =>
@@ -54,13 +52,17 @@ const merge =
 const annotate = (stamps: Record<string, string>): Send => merge({ metadata: { annotations: stamps } });
 const specify = (spec: object): Send => merge({ spec });
 
+/** A change that says of itself that vic asked for it. */
+const forgedBy = (stamps: object | undefined) => ({ ...stamps, ...forgedChange });
+
 const put =
   (spec: object): Send =>
   async (by, on) => {
     const path = objectPath(resourceOf(on), on.metadata);
     for (let tries = 1; ; tries += 1) {
       const { body: stored } = await by.client.send('GET', path);
-      const body = { ...stored, spec: { ...stored.spec, ...spec } };
+      const metadata = { ...stored.metadata, annotations: forgedBy(stored.metadata.annotations) };
+      const body = { ...stored, metadata, spec: { ...stored.spec, ...spec } };
       const answer = await by.client.send('PUT', path, { body });
       // The operator may have written in between.
       if (answer.status !== 409 || tries === 5) return answer;
@@ -73,7 +75,8 @@ const apply =
     const path = objectPath(resourceOf(on), on.metadata);
     const { apiVersion, kind, metadata, spec: old } = (await by.client.send('GET', path)).body;
     const { name, annotations: stamps } = metadata;
-    const body = { apiVersion, kind, metadata: { name, annotations: stamps }, spec: { ...old, ...spec } };
+    const sent = { name, annotations: forgedBy(stamps) };
+    const body = { apiVersion, kind, metadata: sent, spec: { ...old, ...spec } };
     const query = { fieldManager: 'mallory', force: 'true' };
     return await by.client.send('PATCH', path, { body, query, contentType: contentTypes.apply });
   };
@@ -100,12 +103,14 @@ export async function giveSecrets(world: World): Promise<void> {
 }
 
 export async function expectNoSecrets(admin: Api): Promise<void> {
-  for (const { namespace, name } of [ofStranger, ofNoOne])
+  for (const { namespace, name } of [ofStranger, ofNoOne, { ...ofStranger, namespace: projectNamespace }])
     expect(await admin.find(secretAt(namespace, name))).toBeUndefined();
 }
 
 /** `stopped`: someone has disabled the key before. `inSecret`: the key stands in a Secret of vic. */
-const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'stopped' | 'inSecret'])[] = [
+type Of = 'token' | 'kubeConfig' | 'stopped' | 'inSecret';
+
+const changes: readonly (readonly [title: string, send: Send, of?: Of])[] = [
   ['another key by PUT', put({ key: anyHash() })],
   ['another key by apply', apply({ key: anyHash() })],
   ['another key by JSON patch', jsonPatch({ key: anyHash() })],
@@ -128,6 +133,19 @@ const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'st
   ],
   ['a token that lives longer', specify({ ttl: 6_000 }), 'token'],
   ['a token in a Secret of the stranger', specify({ secretRef: ofStranger }), 'token'],
+  ['a kubeconfig that lives longer, by PUT', put({ certificateTTL: 6_000 }), 'kubeConfig'],
+  ['a kubeconfig that lives longer, by apply', apply({ certificateTTL: 6_000 }), 'kubeConfig'],
+  [
+    'a kubeconfig that lives longer and a forged record',
+    merge({ metadata: { annotations: forgedChange }, spec: { certificateTTL: 6_000 } }),
+    'kubeConfig',
+  ],
+  ['a forged and rotated kubeconfig', annotate({ ...forged, ...rotated }), 'kubeConfig'],
+  [
+    'a kubeconfig in a Secret of the stranger',
+    specify({ secretRef: { name: ofStranger.name } }),
+    'kubeConfig',
+  ],
   ['a Secret of the stranger', specify({ secretRef: ofStranger }), 'inSecret'],
   ['a Secret that the stranger may not write, by PUT', put({ secretRef: ofNoOne }), 'inSecret'],
   [
@@ -145,21 +163,21 @@ const changes: readonly (readonly [title: string, send: Send, of?: 'token' | 'st
 /** One object of vic for each change. */
 export async function makeVictims({ admin }: World, vic: Person): Promise<readonly Victim[]> {
   return await concurrently(changes, async ([title, send, of]) => {
-    const place =
-      of === 'inSecret'
-        ? { secretRef: { namespace: 'default', name: uniqueName('of-vic') } }
-        : { key: anyHash() };
-    const made =
-      of === 'token'
-        ? await vic.create(tokens, { ttl: 600 })
-        : await vic.create(keys, { ...limits, ...place });
-    const on = await admin.untilReady(made);
+    const on = await admin.untilReady(await make(vic, of));
     if (of === 'stopped') {
       await vic.patch(on, keys, { spec: { disabled: true } });
       await admin.untilRefused(on, reasons.disabled);
     }
     return { title, on, send };
   });
+}
+
+async function make(vic: Person, of: Of | undefined): Promise<Stored> {
+  if (of === 'token') return await vic.create(tokens, { ttl: 600 });
+  if (of === 'kubeConfig') return await vic.create(kubeConfigs, ofStanding, { namespace: projectNamespace });
+  const secretRef = { namespace: 'default', name: uniqueName('of-vic') };
+  const place = of === 'inSecret' ? { secretRef } : { key: anyHash() };
+  return await vic.create(keys, { ...limits, ...place });
 }
 
 interface Creation {

@@ -10,14 +10,14 @@ import { healthOf } from '../../../lab/operator/telemetry.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld, targetSettings, untilLeading, untilStandingBy } from '../../../lab/operator/world.ts';
 import { WriteGate } from '../../../lab/operator/write-gate.ts';
-import { annotations, systemNamespace, systemObjects } from '../../../src/api/names.ts';
+import { annotations, group, systemNamespace, systemObjects } from '../../../src/api/names.ts';
 import { reasons } from '../../../src/api/reasons.ts';
 import { leases, ownedAccessKeys } from '../../../src/api/resources.ts';
 import type { Lease } from '../../../src/kube/leader/lease.ts';
 import { isNewerVersion } from '../../../src/kube/object.ts';
 import { parsePoliciesSeen } from '../../../src/operator/admission/policies-seen.ts';
 import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
-import { introduce, type Person } from '../../e2e/rights/people.ts';
+import { give, introduce, type Person } from '../../e2e/rights/people.ts';
 import { attackByHolder, type Holder, type HolderAttack, holderOf } from './attacks-by-holder.ts';
 import {
   changeTargets,
@@ -49,6 +49,8 @@ afterAll(async () => void (await gateway.end()));
 const way = Object.assign(Object.create(world) as typeof world, { gateway });
 const slow = { timeoutMs: 90_000 };
 
+const use = { apiGroups: [group], resources: ['virtualclusterinstances'], verbs: ['use'] };
+
 let vic: Person;
 let mallory: Person;
 let free: Holder;
@@ -75,6 +77,7 @@ async function lead(access?: ControlPlaneAccess): Promise<void> {
 beforeAll(async () => {
   [vic, mallory] = await Promise.all([introduce(world, 'vic'), introduce(world, 'mallory'), lead()]);
   await giveSecrets(world);
+  for (const user of ['vic', 'carla']) await give(world, user, use);
   targets = await makeTargets(world);
   free = await holderOf(way, { user: 'carla' });
 }, 120_000);
