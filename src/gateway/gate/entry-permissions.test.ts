@@ -133,6 +133,14 @@ describe('the right to stay', () => {
     expect(lost).toEqual([['alice', 5_000]]);
   });
 
+  it('is lost in the moment in which a question for a request under way gets its no', async () => {
+    const { stay, enter, platform, lost } = start({ random: () => 0 });
+    await enter('alice');
+    Object.assign(platform, { allowed: false, answerMs: 100 });
+    await stay(20_000);
+    expect(lost).toEqual([['alice', 15_100]]);
+  });
+
   it('outlasts failures for 45 seconds from the last yes, and no longer; the questions come ever slower', async () => {
     const { stay, enter, platform, asked } = start({ random: () => 0.999 });
     await enter('alice');
