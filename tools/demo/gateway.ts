@@ -1,41 +1,17 @@
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import type { ControlPlaneAccess } from '../../lab/controlplane/access.ts';
 import type { Guard } from '../../lab/controlplane/guard.ts';
+import { freePort } from '../../lab/controlplane/ports.ts';
 import { RunningGateway, type ServedCertificate } from '../../lab/gateway/running-gateway.ts';
 import { systemNamespace, systemObjects } from '../../src/api/names.ts';
 import { readSoon } from './cluster.ts';
-
-/** The system gives connections ports from 32768 on, and the gateway listens only some seconds from now. */
-const ports = { from: 20_000, to: 32_000 };
 
 /** Of a gateway on this machine. The operator writes it into kubeconfigs before there is a gateway. */
 export const chooseBaseURL = async (): Promise<string> => `https://127.0.0.1:${await freePort()}`;
 
 /** Of its page. Browsers look up every name of this kind on loopback, and providers take no address for an https redirect. */
 export const choosePageURL = async (): Promise<string> => `https://keys.localhost:${await freePort()}`;
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(ports.from, ports.to);
-    if (await isFree(port)) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-  }
-}
 
 /** A gateway, and what its clients need. */
 export interface DemoGateway {
