@@ -4,6 +4,7 @@ import path from 'node:path';
 import { base64, writeKubeconfig } from '../../lab/controlplane/kubeconfig.ts';
 import { copyAtOnce } from '../../lab/kubelet/copies.ts';
 import { makePod, startKubelet } from '../../lab/kubelet/kubelet.ts';
+import { sessionProtocols } from '../../lab/kubelet/session-protocols.ts';
 import { Api } from '../../lab/operator/api.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { direct, type Endpoint, startGateway } from '../gateway/endpoints.ts';
@@ -42,12 +43,30 @@ async function run(context: BenchmarkContext): Promise<Section> {
       ...(nginx === undefined ? [] : [{ endpoint: nginx, ca: platform.certificate.ca }]),
       { endpoint: limit, ca: Buffer.from(platform.plane.caData, 'base64').toString() },
     ];
-    const turns = parts.map(({ endpoint, ca }) => ({
-      name: endpoint.name,
-      measure: async (round: number) => await copier.measure(endpoint, ca, round),
-    }));
-    return section(await interleave(turns, options.rounds, progress), options, [gateway.name, limit.name]);
+    const turns = sessionProtocols.flatMap(([protocol, env]) =>
+      parts.map(({ endpoint, ca }) => {
+        const name = turnOf(endpoint, protocol);
+        return {
+          name,
+          measure: async (round: number) => await copier.measure(endpoint, { name, ca, round, env }),
+        };
+      }),
+    );
+    const samples = await interleave(turns, options.rounds, progress);
+    return section(samples, options, { of: gateway, to: limit });
   });
+}
+
+type Protocol = (typeof sessionProtocols)[number][0];
+
+const turnOf = ({ name }: Endpoint, protocol: Protocol): string => `${name}, ${protocol}`;
+
+interface Turn {
+  readonly name: string;
+  readonly ca: string;
+  readonly round: number;
+  /** Sets the protocol. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A pod with a large file. */
@@ -81,7 +100,7 @@ class Copier {
   }
 
   /** @throws Error when a copy differs. */
-  async measure({ name, url, pid, headers }: Endpoint, ca: string, round: number): Promise<Sample> {
+  async measure({ url, pid, headers }: Endpoint, { name, ca, round, env }: Turn): Promise<Sample> {
     const { guard, plane } = this.#platform;
     const place = { name: 'server', server: url, caData: base64(ca), folder: guard.folder };
     const token = headers(0)['Authorization']?.replace('Bearer ', '') ?? 'none';
@@ -89,7 +108,7 @@ class Copier {
       name: `copies-${name.replaceAll(/\W+/g, '-')}-${round}`,
       kubectl: plane.binaries.kubectl,
       kubeconfig: await writeKubeconfig(place, 'holder', { token }),
-      ...{ pod: this.#pod, file: this.#file, count },
+      ...{ pod: this.#pod, file: this.#file, count, env },
     };
     const before = await usageOf(pid);
     const start = performance.now();
@@ -110,15 +129,18 @@ class Copier {
 function section(
   samples: Samples,
   { rounds, keys }: BenchmarkContext['options'],
-  [of, to]: readonly [string, string],
+  { of, to }: { readonly of: Endpoint; readonly to: Endpoint },
 ): Section {
-  const ratio = figure(ratioOf(samples, { key: 'speed', of, to }) ?? 0);
+  const ratios = sessionProtocols.map(([protocol]) => {
+    const names = { of: turnOf(of, protocol), to: turnOf(to, protocol) };
+    return `${figure(ratioOf(samples, { key: 'speed', ...names }) ?? 0)} over ${protocol}`;
+  });
   return {
     title: 'copies',
-    about: `${count} copies of a file of ${megabytes} MB at once, half of them into a pod by \`kubectl cp\` and half out of it by \`kubectl exec\`, and one more whose reader stands still until these are over. Every checksum is right. ${figure(keys)} keys loaded. ${rounds} rounds.`,
+    about: `${count} copies of a file of ${megabytes} MB at once, half of them into a pod by \`kubectl cp\` and half out of it by \`kubectl exec\`, and one more whose reader stands still until these are over. Every checksum is right, in both protocols. ${figure(keys)} keys loaded. ${rounds} rounds.`,
     table: tableOf(samples, measures),
     notes: [
-      `To reach: 0.6 of direct; memory that does not grow with the size of the files. Measured: ${ratio} of direct, as the median of the ratios within a round.`,
+      `To reach: 0.6 of direct; memory that does not grow with the size of the files. Measured, as parts of direct: ${ratios.join(', ')}; each the median of the ratios within a round.`,
       'Each copy is a kubectl of its own, on the same cores. They take most of the time.',
     ],
   };

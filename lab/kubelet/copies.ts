@@ -15,6 +15,8 @@ export interface CopyOrder {
   readonly file: string;
   /** Besides the one that reads slowly. */
   readonly count: number;
+  /** Sets the protocol, see `session-protocols.ts`. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -31,6 +33,7 @@ export async function copyAtOnce(guard: Guard, order: CopyOrder): Promise<readon
     args: [script],
     cwd,
     env: {
+      ...order.env,
       KUBECTL: order.kubectl,
       KUBECONFIG: order.kubeconfig,
       KUBECACHEDIR: path.join(cwd, 'cache'),

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { olderKubectl } from '../../../lab/controlplane/binaries/binaries.ts';
 import { createClient, type Identity } from '../../../lab/controlplane/certificates.ts';
 import { kubernetesVersion, olderKubectlVersion } from '../../../lab/controlplane/versions.ts';
+import { sessionProtocols } from '../../../lab/kubelet/session-protocols.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
 import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { until } from '../../../lab/operator/until.ts';
@@ -31,9 +32,6 @@ const text = randomBytes(750_000).toString('base64');
 const page = createServer((_, response) => response.end(text));
 page.listen(0, '127.0.0.1');
 afterAll(() => void page.close());
-
-const spdy = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' };
-const protocols = { websocket: {}, SPDY: spdy };
 
 interface Session {
   readonly kubectl: Kubectl;
@@ -80,7 +78,7 @@ const commands: Readonly<Record<string, (session: Session) => Promise<void>>> = 
 const older = await olderKubectl();
 const rows = Object.entries(paths).flatMap(([target, place]) =>
   nodeKinds.flatMap((node) =>
-    Object.entries(protocols).map(([protocol, env]) => ({ target, place, node, protocol, env })),
+    sessionProtocols.map(([protocol, env]) => ({ target, place, node, protocol, env })),
   ),
 );
 /** In a space alone: the ways into the others are the same for it. */
@@ -114,7 +112,7 @@ it.each<[NodeKind, readonly string[]]>([
     }
 });
 
-describe.each(Object.entries(protocols))('over %s', async (_, env) => {
+describe.each(sessionProtocols)('over %s', async (_, env) => {
   const pod = podIn('virtual cluster', nodeKinds[1]);
   const { plane } = await sharedVirtualCluster();
   const direct = new Kubectl(world, await plane.kubeconfigFor(user));

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { copyAtOnce } from '../../../lab/kubelet/copies.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
+import { sessionProtocols } from '../../../lab/kubelet/session-protocols.ts';
 import { giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
@@ -55,22 +56,25 @@ it('readers who stand still cost half a megabyte each, while gigabytes wait for 
   for (const { socket: open } of clients) open.destroy();
 });
 
-it('fifty copies by kubectl at once are whole, into a pod and out of it, while one more reader stands still, and cost a megabyte each', async () => {
-  const user = world.name('copies');
-  await giveRight(admin, user, sessionRights);
-  const { key } = await knownHolder(world, { user });
-  // With 30 MB it takes a minute: `npm run bench -- copies` does that, beside the API server itself.
-  const content = randomBytes(4e6);
-  const file = path.join(guard.folder, 'file-of-the-pod');
-  await writeFile(file, content);
-  const kubeconfig = await gateway.kubeconfig(key);
-  const before = residentMiB(gateway.process.pid);
-  const peak = peakFromNow(gateway.process.pid);
+it.each(sessionProtocols.map(([protocol, env]) => ({ protocol, env, count: protocol === 'SPDY' ? 20 : 50 })))(
+  '$count copies by kubectl at once over $protocol are whole, into a pod and out of it, while one more reader stands still, and cost a megabyte each',
+  async ({ protocol, env, count }) => {
+    const user = world.name('copies');
+    await giveRight(admin, user, sessionRights);
+    const { key } = await knownHolder(world, { user });
+    // With 30 MB it takes a minute: `npm run bench -- copies` does that, beside the API server itself.
+    const content = randomBytes(4e6);
+    const file = path.join(guard.folder, `file-over-${protocol}`);
+    await writeFile(file, content);
+    const kubeconfig = await gateway.kubeconfig(key);
+    const before = residentMiB(gateway.process.pid);
+    const peak = peakFromNow(gateway.process.pid);
 
-  const count = 50;
-  const order = { name: 'copies', kubectl: plane.binaries.kubectl, kubeconfig, pod, file, count };
-  const checksums = await copyAtOnce(guard, order);
-  const expected = createHash('sha256').update(content).digest('hex');
-  expect(checksums).toEqual(Array.from({ length: count + 1 }, () => expected));
-  expect(peak() - before).toBeLessThan(count + 40);
-});
+    const { kubectl } = plane.binaries;
+    const order = { name: `copies-over-${protocol}`, kubectl, kubeconfig, pod, file, count, env };
+    const checksums = await copyAtOnce(guard, order);
+    const expected = createHash('sha256').update(content).digest('hex');
+    expect(checksums).toEqual(Array.from({ length: count + 1 }, () => expected));
+    expect(peak() - before).toBeLessThan(count + 40);
+  },
+);
