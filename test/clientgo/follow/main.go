@@ -1,5 +1,5 @@
-// Follows one ConfigMap with an informer, as a controller does, until the guard ends it. Prints the value `count` of each version that
-// the informer was told of, a line each.
+// Follows one ConfigMap with an informer, as a controller does, and reads it again and again, until the guard ends it. Prints a line for
+// each version that the informer was told of, with its value `count`, and a line for each request that read it.
 //
 //	follow <kubeconfig> <namespace> <name>
 package main
@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,12 @@ import (
 )
 
 var resource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+const (
+	readers = 2
+	// Between two requests of a reader.
+	pace = 50 * time.Millisecond
+)
 
 func main() {
 	if len(os.Args) != 4 {
@@ -37,11 +44,16 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	if err != nil {
 		return err
 	}
+	// No limit of its own.
+	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	maps := client.Resource(resource).Namespace(namespace)
+	for range readers {
+		go read(ctx, maps, name)
+	}
 	only := func(options metav1.ListOptions) metav1.ListOptions {
 		options.FieldSelector = "metadata.name=" + name
 		return options
@@ -67,4 +79,14 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	}
 	informer.RunWithContext(ctx)
 	return nil
+}
+
+func read(ctx context.Context, maps dynamic.ResourceInterface, name string) {
+	for ; ; time.Sleep(pace) {
+		if _, err := maps.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			fmt.Printf("lost %q\n", err.Error())
+		} else {
+			fmt.Println("read")
+		}
+	}
 }
