@@ -60,8 +60,9 @@ async function run(context: BenchmarkContext): Promise<Section> {
         { name: still, measure: besideOthers(still, async () => undefined) },
         { name: replaced, measure: besideOthers(replaced, async () => await balanced.rollOut()) },
       ];
-      const samples = await interleave(turns, 1, progress);
-      return section(new Map([...samples, ...ofOthers]), options);
+      const samples = new Map([...(await interleave(turns, 1, progress)), ...ofOthers]);
+      requireNoLoss(samples);
+      return section(samples, options);
     } finally {
       await balanced.end();
     }
@@ -72,6 +73,12 @@ const sampleOf = ({ requests, statuses, errors, p50, p99, max }: PacedFindings) 
   const served = statuses['200'] ?? 0;
   return { requests: served, failed: requests - served + errors, p50, p99, max };
 };
+
+/** @throws Error that says whose requests were lost. */
+function requireNoLoss(samples: Samples): void {
+  const lost = [...samples].filter(([, rounds]) => rounds.some(({ failed }) => failed !== 0));
+  if (lost.length > 0) throw new Error(`requests were lost: ${lost.map(([name]) => name).join('; ')}`);
+}
 
 function section(samples: Samples, { keys }: BenchmarkContext['options']): Section {
   return {
