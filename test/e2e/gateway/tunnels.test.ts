@@ -1,15 +1,20 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
+import { sessionProtocols } from '../../../lab/kubelet/session-protocols.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
 import { Kubectl, type Watching } from '../../../lab/operator/kubectl.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { leastMs, timeUntil, until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { group } from '../../../src/api/names.ts';
+import { issuerDocuments } from '../../../src/credentials/tokens/discovery.ts';
+import { discoveryEndpoints } from '../../../src/gateway/endpoints/discovery/discovery.ts';
+import { everywhere } from '../../../src/gateway/endpoints/endpoints.ts';
+import { resourceMetadataPath } from '../../../src/gateway/endpoints/resource-metadata.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
 import { fourTargets } from './four-targets.ts';
-import { knownHolder, untilKnown } from './known-holder.ts';
+import { knownHolder, untilKnown, untilReached } from './known-holder.ts';
 import { socketsOf } from './process-sockets.ts';
 import { sessionEnds } from './session-ends.ts';
 import { sessionRights } from './session-world.ts';
@@ -25,12 +30,7 @@ for (const api of [admin, inside.admin])
 const [pod, podInside] = [await makePod(admin, kubelet), await makePod(inside.admin, kubelet)];
 const { key } = await knownHolder(world, { user });
 
-const protocols = [
-  ['websocket', {}],
-  ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
-] as const;
-
-describe.each(protocols)('over %s', async (protocol, env) => {
+describe.each(sessionProtocols)('over %s', async (protocol, env) => {
   interface Shell {
     readonly client: Watching;
     readonly isOver: () => Promise<boolean>;
@@ -226,17 +226,24 @@ describe('a request for another protocol shows no byte that a plain one does not
       `${own}/namespaces/default/${name}`,
     ]),
   ];
-  const others = ['/api', '/apis', own, '/version', '/api/v1/namespaces/default/configmaps', '/openapi/v3'];
-  const reviews = ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'].map(
-    (name) => `/apis/authorization.k8s.io/v1/${name}`,
-  );
+  const inEachTarget = [
+    ...Object.keys(everywhere({} as never)).map((question) =>
+      question.replace(/^create ([^.]+)\.(.+)$/, '/apis/$2/v1/$1'),
+    ),
+    ...['/api', '/version', '/openapi/v2', '/api/v1/namespaces/default/configmaps'],
+    ...Object.keys(discoveryEndpoints()).map((question) => question.replace('get ', '')),
+  ];
   const all = [
     ...lists.flatMap((list) =>
       ['', '/a', '/a/status', '/a/kubeconfig', '/a/livecredentials', '/a/exec', '/a/proxy'].map(
         (end) => list + end,
       ),
     ),
-    ...[...others, ...reviews],
+    ...inEachTarget,
+  ];
+  const withoutCredential = [
+    ...Object.values(issuerDocuments).map(({ path }) => path),
+    ...[resourceMetadataPath, '/oauth/token', '/version'],
   ];
 
   async function exchange(line: string, headers: readonly string[], isUpgrade: boolean): Promise<string> {
@@ -275,12 +282,22 @@ describe('a request for another protocol shows no byte that a plain one does not
     await giveRight(admin, user, listRights);
     const headers = [`Authorization: Bearer ${full}`, ...asked];
     const dryRun = method === 'POST' ? '?dryRun=All' : '';
-    for (const place of [...all, `${own}/ownedaccesskeys/${object.metadata.name}`]) {
-      const line = `${method} /kubernetes/management${place}${dryRun}`;
-      const { plain, upgraded } = await bothAnswers(line, headers, compared);
-      expect(compared(upgraded)).toBe(compared(plain));
+    for (const target of Object.values(paths)) await untilReached(gateway, full, target);
+    const ofPlatform = [...all, `${own}/ownedaccesskeys/${object.metadata.name}`];
+    const inTarget = (target: string) => (target === paths.platform ? ofPlatform : inEachTarget);
+    const places = Object.values(paths).flatMap((target) =>
+      inTarget(target).map((place) => `/kubernetes/${target}${place}${dryRun}`),
+    );
+    const requests = [
+      ...places.map((place) => ({ place, sent: headers })),
+      ...withoutCredential.map((place) => ({ place, sent: asked })),
+    ];
+    for (const { place, sent } of requests) {
+      const line = `${method} ${place}`;
+      const { plain, upgraded } = await bothAnswers(line, sent, compared);
+      expect(compared(upgraded), line).toBe(compared(plain));
       expect(upgraded).not.toContain(full);
-      expect(upgraded).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
+      expect(upgraded, line).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
     }
   });
 
