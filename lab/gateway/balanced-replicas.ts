@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { createAuthority, createServer } from '../controlplane/certificates.ts';
 import type { Guard } from '../controlplane/guard.ts';
@@ -17,7 +18,12 @@ interface BalancedOptions {
   readonly guard: Guard;
   /** Settings, added to those that lead through the balancer. */
   readonly env: Readonly<Record<string, string>>;
+  /** Where each replica writes its audit log. Default: it writes none. */
+  readonly auditFolder?: string;
 }
+
+/** The audit log of a replica, the first of which is 0. */
+export const auditLogIn = (folder: string, index: number): string => path.join(folder, `audit-${index}.log`);
 
 /** Two replicas of the gateway behind haproxy, as a Deployment has them behind a Service. Call `end`. */
 export class BalancedReplicas {
@@ -67,7 +73,7 @@ export class BalancedReplicas {
   }
 
   async #startNext(): Promise<void> {
-    const { plane, guard, env } = this.#options;
+    const { plane, guard, env, auditFolder } = this.#options;
     const index = this.#started++;
     const { port, healthPort } = this.#places[index] as Place;
     const settings = {
@@ -75,6 +81,10 @@ export class BalancedReplicas {
       LATCHKEY_HEALTH_ADDRESS: `127.0.0.1:${healthPort}`,
       LATCHKEY_TRUSTED_PROXIES: `${balancerAddress}/32`,
       LATCHKEY_PROXY_PROTOCOL: 'required',
+      ...(auditFolder && {
+        LATCHKEY_AUDIT: 'best-effort',
+        LATCHKEY_AUDIT_LOG: auditLogIn(auditFolder, index),
+      }),
       ...env,
     };
     const certificate = this.#certificate;

@@ -44,6 +44,9 @@ export async function untilListening(port: number): Promise<void> {
   await until('the balancer listens', async () => await listens(port));
 }
 
+/** Of the PROXY protocol: each replica is told in one of them, by turns. */
+const versions = ['send-proxy', 'send-proxy-v2'] as const;
+
 /** A replica that is not ready gets no new connection after a fifth of a second, and keeps those it has. */
 const configuration = (port: number, replicas: readonly BalancedReplica[]): string => `
 defaults
@@ -61,8 +64,8 @@ backend replicas
   balance roundrobin
   source ${balancerAddress}
   option httpchk GET /readyz
-  default-server check inter 200ms fall 1 rise 1 send-proxy-v2
-${replicas.map((replica, index) => `  server replica-${index} 127.0.0.1:${replica.port} port ${replica.healthPort}`).join('\n')}
+  default-server check inter 200ms fall 1 rise 1
+${replicas.map((replica, index) => `  server replica-${index} 127.0.0.1:${replica.port} port ${replica.healthPort} ${versions[index % versions.length]}`).join('\n')}
 `;
 
 async function listens(port: number): Promise<boolean> {

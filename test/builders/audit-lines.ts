@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { AuditOutput } from '../../src/audit/output.ts';
 import { AuditSink, type AuditSinkOptions } from '../../src/audit/sink.ts';
@@ -40,6 +40,12 @@ export const readAuditLog = (text: string): readonly AuditEvent[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map(readAuditEvent);
+
+/** Whole lines that a process has written so far, which may be none yet. */
+export const eventsIn = (file: string): readonly AuditEvent[] => {
+  const log = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return readAuditLog(log.slice(0, log.lastIndexOf('\n') + 1));
+};
 
 /** A sink that keeps what is written. */
 export function memorySink(options: Partial<AuditSinkOptions> = {}) {

@@ -11,7 +11,8 @@ import {
 } from '@kubernetes/client-node';
 import { afterAll, expect, it } from 'vitest';
 import { base64, writeKubeconfig } from '../../../lab/controlplane/kubeconfig.ts';
-import { BalancedReplicas } from '../../../lab/gateway/balanced-replicas.ts';
+import { auditLogIn, BalancedReplicas } from '../../../lab/gateway/balanced-replicas.ts';
+import { balancerAddress } from '../../../lab/gateway/balancer.ts';
 import { buildGoProgram } from '../../../lab/go/build-program.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import type { Stored } from '../../../lab/operator/api.ts';
@@ -21,6 +22,7 @@ import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
+import { eventsIn } from '../../builders/audit-lines.ts';
 import { ownKeys } from '../../e2e/gateway/own-client.ts';
 import { Load } from './load.ts';
 
@@ -40,13 +42,19 @@ const env = {
   // On a busy machine a session of a second takes several.
   LATCHKEY_SHUTDOWN_GRACE: '10s',
 };
-const balanced = await BalancedReplicas.start({ plane, guard, env });
+const balanced = await BalancedReplicas.start({ plane, guard, env, auditFolder: guard.folder });
 afterAll(async () => await balanced.end());
-const agent = new Agent({ keepAlive: true, maxSockets: 8, ca: balanced.ca });
-afterAll(() => agent.destroy());
+const kept = new Agent({ keepAlive: true, maxSockets: 8, ca: balanced.ca });
+afterAll(() => kept.destroy());
+
+interface Sent {
+  readonly body?: object;
+  /** Default: one that keeps its connections. */
+  readonly agent?: Agent;
+}
 
 /** Sends one request through the balancer. No client library sends it again. */
-async function send(method: string, target: string, body?: object) {
+async function send(method: string, target: string, { body, agent = kept }: Sent = {}) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const sent = request(
@@ -136,6 +144,20 @@ const statusOf = async (...args: Parameters<typeof send>) => {
   return status < 300 ? status : text;
 };
 
+it('each replica knows the client that the balancer names, in both versions of the PROXY protocol', async () => {
+  const client = new Agent({ ca: balanced.ca, localAddress: '127.0.0.3' });
+  const target = `${map}-${world.name('asked')}`;
+  const events = await until('each replica has answered', async () => {
+    await send('GET', target, { agent: client });
+    const found = [0, 1].map((index) =>
+      eventsIn(auditLogIn(guard.folder, index)).filter(({ requestURI }) => requestURI === target),
+    );
+    return found.every(({ length }) => length > 0) && found.flat();
+  });
+  const sources = new Set(events.map(({ sourceIPs }) => sourceIPs.join(' then ')));
+  expect([...sources]).toEqual([`127.0.0.3 then ${balancerAddress}`]);
+});
+
 it('a roll-out behind a balancer loses no request, no event of a watch, and no session that ends within the grace', async () => {
   await until('the balancer finds a replica', async () => (await send('GET', map)).status === 200);
   const follower = await startFollower();
@@ -146,7 +168,7 @@ it('a roll-out behind a balancer loses no request, no event of a watch, and no s
     reads: new Load(async () => await statusOf('GET', map), 8),
     'reads of client-node': new Load(async () => ((await client.read(object)).metadata ? 200 : 'nothing'), 2),
     'keys made': new Load(async () => {
-      const { status, text } = await send('POST', ownKeys, { spec: { ttl: 600 } });
+      const { status, text } = await send('POST', ownKeys, { body: { spec: { ttl: 600 } } });
       if (status === 201) made.push(JSON.parse(text).metadata.name);
       return status === 201 && /"key":"lk_/.test(text) ? 201 : text;
     }, 2),
