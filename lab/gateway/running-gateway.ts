@@ -23,6 +23,8 @@ export interface GatewayOptions {
   readonly certificate?: ServedCertificate;
   /** Default: 60 000. With 100,000 credentials it takes longer on a busy machine. */
   readonly readyTimeoutMs?: number;
+  /** Its standard output is a pipe that is read until it listens for requests, and then no more. */
+  readonly unread?: boolean;
 }
 
 /** PEM. */
@@ -63,8 +65,7 @@ export class RunningGateway {
     const program = currentProgram();
     const process = await guard.run({
       name,
-      command: globalThis.process.execPath,
-      args: [program.file, command],
+      ...commandLine([globalThis.process.execPath, program.file, command], options),
       env: {
         ...program.env,
         NODE_OPTIONS: shippedNodeOptions(command),
@@ -189,6 +190,13 @@ export class RunningGateway {
 
 /** From the sources it starts in a second, and on a busy machine in twenty. */
 const startLimit = { timeoutMs: 60_000 };
+
+const readUntilItListens = 'exec "$@" > >(sed -u \'/"purpose":"requests"/q\'; exec sleep infinity)';
+
+function commandLine(words: readonly [string, ...string[]], { unread = false }: GatewayOptions) {
+  const [command, ...args] = words;
+  return unread ? { command: 'bash', args: ['-c', readUntilItListens, 'bash', ...words] } : { command, args };
+}
 
 function newCertificate(): ServedCertificate {
   const authority = createAuthority('gateway-ca');

@@ -17,7 +17,7 @@ import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { sharedVirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { targetSettings } from '../../../lab/operator/world.ts';
-import { annotations, extras, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
+import { extras, group, serviceAccounts, systemNamespace } from '../../../src/api/names.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { credentialHash, keyIDOf } from '../../../src/credentials/keys/credential-hash.ts';
 import {
@@ -26,7 +26,7 @@ import {
   refusedFields,
   valueAt,
 } from '../../../tools/reference/audit-collectors.ts';
-import { type AuditEvent, readAuditLog } from '../../builders/audit-lines.ts';
+import { type AuditEvent, eventsIn } from '../../builders/audit-lines.ts';
 import { runElsewhere } from '../../e2e/document-runs.ts';
 import { isCommand, stepsOf } from '../../e2e/document-steps.ts';
 import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
@@ -35,6 +35,7 @@ import { Project } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 import { makeCluster } from '../../e2e/targets/target-world.ts';
 import { auditEvents, auditPolicyFor } from '../../integration/rbac/audit-uses.ts';
 import { administratorSteps } from './administrator-steps.ts';
+import { holderSteps } from './holder-steps.ts';
 
 const account = `system:serviceaccount:${systemNamespace}:${serviceAccounts.gateway}`;
 const folder = await mkdtemp(path.join(tmpdir(), 'audit-log-'));
@@ -59,6 +60,7 @@ const { admin, gateway, guard } = world;
 const alice = world.name('alice');
 const sessions = ['configmaps', 'pods', 'pods/exec'];
 await giveRight(admin, alice, { apiGroups: [''], resources: sessions, verbs: ['*'] });
+await giveRight(admin, alice, { apiGroups: [group], resources: ['virtualclusterinstances'], verbs: ['use'] });
 
 interface Event {
   readonly stageTimestamp: string;
@@ -106,15 +108,10 @@ it('the audit log of the API server has the address of the client, the user and 
   expect(await readFile(plane.auditLog ?? '', 'utf8')).not.toContain(key);
 });
 
-const eventsIn = async (file: string): Promise<readonly AuditEvent[]> => {
-  const log = await readFile(file, 'utf8');
-  return readAuditLog(log.slice(0, log.lastIndexOf('\n') + 1));
-};
-
 /** Waits for the line about the end of a request that is so. */
 const lineOf = async (what: string, isIt: (event: AuditEvent) => boolean, file = gatewayLog) =>
   await until(what, async () =>
-    (await eventsIn(file)).find((event) => event.stage === 'ResponseComplete' && isIt(event)),
+    eventsIn(file).find((event) => event.stage === 'ResponseComplete' && isIt(event)),
   );
 
 /** Waits until the API server has an event under this name. */
@@ -135,7 +132,7 @@ describe('the audit log of the operator has a line for what an administrator doe
       const object = await make();
       const { uid } = object.metadata;
       const lines = async () =>
-        (await eventsIn(operatorLog))
+        eventsIn(operatorLog)
           .filter(({ annotations: notes }) => notes['credential-uid'] === uid)
           .map(({ verb, annotations: notes }) => [verb, notes['reason'], notes['decision']]);
       const seen: unknown[] = [];
@@ -185,7 +182,7 @@ describe('the audit log of the gateway', async () => {
     const name = world.name('watched');
     const watch = await team.begin(['get', 'configmaps', '--watch', '-l', `app=${name}`]);
     const started = async () =>
-      (await eventsIn(gatewayLog)).find(
+      eventsIn(gatewayLog).find(
         ({ stage, requestURI, verb }) =>
           stage === 'ResponseStarted' && verb === 'watch' && requestURI.includes(name),
       );
@@ -218,33 +215,32 @@ describe('the audit log of the gateway', async () => {
     expect(line.annotations['upstream-audit-id']).toBeUndefined();
   });
 
-  it('has a line for all that is done to a credential, and the operator one for what comes of it', async () => {
-    const name = world.name('made');
-    const manifest = { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey', metadata: { name } };
-    const input = JSON.stringify({ ...manifest, spec: { ttl: 3_600, scope } });
-    await team.ok(['create', '-f', '-'], { input });
-    const uid = await team.ok(['get', 'oak', name, '-o', 'jsonpath={.metadata.uid}']);
-    await team.ok(['annotate', 'oak', name, `${annotations.rotate}=1`]);
-    await team.ok(['label', 'oak', name, 'a=b']);
-    for (const disabled of [true, false])
-      await team.ok(['patch', 'oak', name, '--type=merge', '-p', JSON.stringify({ spec: { disabled } })]);
-    await team.ok(['delete', 'oak', name]);
-    const actions = async (file: string) =>
-      (await eventsIn(file))
-        .filter(({ stage, annotations: notes }) => stage === 'ResponseComplete' && notes['action'])
-        .filter(({ annotations: notes }) => (notes['changed-uid'] ?? notes['credential-uid']) === uid)
-        .map(({ annotations: notes }) => notes['action']);
-    await until('the line about the end', async () => (await actions(operatorLog)).includes('delete'));
-    expect(await actions(gatewayLog)).toEqual(['create', 'rotate', 'change', 'disable', 'enable', 'delete']);
-    const [first, ...others] = await actions(operatorLog);
-    expect([first, others]).toEqual(['issue', expect.arrayContaining(['refuse', 'delete'])]);
-    const issued = await lineOf(
-      'the issue',
-      (event) => event.annotations['credential-uid'] === uid,
-      operatorLog,
-    );
-    expect(issued.annotations).toMatchObject({ requester: alice, subject: alice });
-  });
+  it.concurrent.each(holderSteps(scope, project))(
+    'has a line for all that is done to a credential, and the operator one for what comes of it: %s',
+    async (_, { object, steps, outcomes }) => {
+      const name = world.name('made');
+      const { kind, namespace = 'default' } = object;
+      const uidOf = async () =>
+        await team.ok(['get', kind.toLowerCase(), name, '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
+      let uid = '';
+      for (const [, step] of steps) {
+        await step(team, object, name);
+        uid ||= await uidOf();
+      }
+      const linesIn = (file: string) =>
+        eventsIn(file)
+          .filter(({ stage, annotations: notes }) => stage === 'ResponseComplete' && notes['action'])
+          .filter(({ annotations: notes }) => (notes['changed-uid'] ?? notes['credential-uid']) === uid);
+      const actionsIn = (file: string) => linesIn(file).map(({ annotations: notes }) => notes['action']);
+      await until('the line about the end', async () => actionsIn(operatorLog).includes('delete'));
+      const done = linesIn(gatewayLog).filter(({ responseStatus }) => responseStatus?.code !== 409);
+      expect(done.map(({ annotations: notes }) => notes['action'])).toEqual(steps.map(([action]) => action));
+      const [first, ...others] = actionsIn(operatorLog);
+      expect([first, others]).toEqual(['issue', expect.arrayContaining([...outcomes])]);
+      const [issued] = linesIn(operatorLog);
+      expect(issued?.annotations).toMatchObject({ requester: alice, subject: alice });
+    },
+  );
 
   it('answers what docs/guide/who-used-my-key.md asks, and nowhere holds a key', async () => {
     await admin.patch(team.object, { spec: { disabled: true } });
@@ -331,7 +327,7 @@ it.concurrent('refusals of strangers have lines of their own up to a rate, and a
   // A hundred at once, and ten a second.
   const mostAlone = 100 + Math.ceil((performance.now() - start) / 100);
   const linesWith = async (id: string | undefined) => {
-    const all = (await eventsIn(gatewayLog)).filter(({ annotations: notes }) => notes['key-id'] === id);
+    const all = eventsIn(gatewayLog).filter(({ annotations: notes }) => notes['key-id'] === id);
     const alone = all.filter(({ requestURI }) => requestURI === asked);
     const sums = all.filter(({ verb }) => verb === 'summary');
     const count = sums.reduce((sum, { annotations: notes }) => sum + Number(notes['count']), 0);
@@ -413,7 +409,8 @@ describe.concurrent('a gateway whose lines no one takes', async () => {
 
   const begin = async (mode: string, file: string) => {
     const env = { LATCHKEY_AUDIT: mode, LATCHKEY_AUDIT_LOG: file };
-    const started = await RunningGateway.start(plane, guard, { name: world.name('stuck'), env });
+    const options = { name: world.name('stuck'), env, unread: file === '-' };
+    const started = await RunningGateway.start(plane, guard, options);
     const send = async () => {
       const { statusCode, body } = await started.send(asked, { key });
       return [statusCode, await body.text()] as const;
@@ -422,31 +419,40 @@ describe.concurrent('a gateway whose lines no one takes', async () => {
       const answer = await fetch(`http://127.0.0.1:${await started.listeningPort('metrics')}/metrics`);
       return Number(new RegExp(`^${name} (.*)$`, 'm').exec(await answer.text())?.[1]);
     };
-    return { started, send, metric };
+    /** More than a pipe has room for. */
+    const sendMany = async () => await Promise.all(Array.from({ length: 60 }, send));
+    return { started, sendMany, metric };
   };
 
-  it.concurrent.each([
+  const places = [
     ['a full disk', '/dev/full'],
     ['a pipe that no one reads', pipe],
-  ])('lets nothing through where lines are required, and ends in time: %s', async (_, file) => {
-    const { started, send, metric } = await begin('require', file);
-    const [status, text] = await until('the credential is known', async () => {
-      const answer = await send();
-      return answer[0] === 401 ? undefined : answer;
-    });
-    expect([status, text]).toEqual([503, expect.stringContaining('ERR_AUDIT_UNAVAILABLE')]);
-    expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(4);
-    expect(await started.end()).toBe(0);
-  });
+    ['standard output that no one reads', '-'],
+  ] as const;
 
-  it.concurrent.each([
-    ['a full disk', '/dev/full'],
-    ['a pipe that no one reads', pipe],
-  ])('serves on in best effort, and ends in time: %s', async (_, file) => {
-    const { started, send, metric } = await begin('best-effort', file);
-    await until('an answer', async () => (await send())[0] === 200);
-    expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(0);
-    expect(await metric('latchkey_audit_lines_total{outcome="written"}')).toBe(0);
+  it.concurrent.each(places)(
+    'lets nothing through where lines are required, and ends in time: %s',
+    async (_, file) => {
+      const { started, sendMany, metric } = await begin('require', file);
+      const held = await until('a request is held', async () =>
+        (await sendMany()).find(([status]) => status === 503),
+      );
+      expect(held[1]).toContain('ERR_AUDIT_UNAVAILABLE');
+      expect(await metric('latchkey_audit_stuck_seconds')).toBeGreaterThan(4);
+      expect(await started.end()).toBe(0);
+    },
+  );
+
+  it.concurrent.each(places)('serves on in best effort, and ends in time: %s', async (_, file) => {
+    const { started, sendMany, metric } = await begin('best-effort', file);
+    const written = async () => await metric('latchkey_audit_lines_total{outcome="written"}');
+    await until('lines are stuck', async () => {
+      const isServed = (await sendMany()).every(([status]) => status === 200);
+      return isServed && (await metric('latchkey_audit_stuck_seconds')) > 0;
+    });
+    const before = await written();
+    expect((await sendMany()).map(([status]) => status)).toEqual(Array.from({ length: 60 }, () => 200));
+    expect([await written(), file === '-' || before === 0]).toEqual([before, true]);
     expect(await started.end()).toBe(0);
   });
 });
