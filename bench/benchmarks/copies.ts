@@ -6,10 +6,13 @@ import { copyAtOnce } from '../../lab/kubelet/copies.ts';
 import { makePod, startKubelet } from '../../lab/kubelet/kubelet.ts';
 import { sessionProtocols } from '../../lab/kubelet/session-protocols.ts';
 import { Api } from '../../lab/operator/api.ts';
+import { ownedAccessKeys } from '../../src/api/resources.ts';
 import type { Benchmark, BenchmarkContext, Section } from '../benchmark.ts';
 import { direct, type Endpoint, startGateway } from '../gateway/endpoints.ts';
+import { storeAll } from '../gateway/etcd.ts';
 import { type GatewayPlatform, withGatewayPlatform } from '../gateway/gateway-platform.ts';
 import { startNginx } from '../gateway/nginx.ts';
+import { ownKey, ownSecret } from '../gateway/stored-keys.ts';
 import { usageOf } from '../measure/process-usage.ts';
 import { ratioOf } from '../measure/ratios.ts';
 import { interleave, type Sample, type Samples } from '../measure/rounds.ts';
@@ -35,7 +38,8 @@ async function run(context: BenchmarkContext): Promise<Section> {
   return await withGatewayPlatform(context, async (platform) => {
     progress('starting a kubelet, the gateway and nginx');
     const copier = await Copier.start(platform);
-    const gateway = await startGateway(platform, { profile: options.profile });
+    const started = await startGateway(platform, { profile: options.profile });
+    const gateway = { ...started, headers: () => ({ Authorization: `Bearer ${ownSecret(1, 0)}` }) };
     const nginx = await startNginx(platform);
     const limit = direct(platform);
     const parts = [
@@ -78,6 +82,8 @@ class Copier {
 
   static async start(platform: GatewayPlatform): Promise<Copier> {
     const { plane, admin, guard } = platform;
+    // The other keys have a scope without sessions.
+    await storeAll(plane, ownedAccessKeys, [ownKey(1, 0, { now: Date.now() })].values());
     const role = ['create', 'clusterrole', 'bench-copies', '--verb=get,create', '--resource=pods,pods/exec'];
     await kubectl(plane, role);
     const binding = ['create', 'clusterrolebinding', 'bench-copies', '--clusterrole=bench-copies'];
