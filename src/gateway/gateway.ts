@@ -116,7 +116,7 @@ export class Gateway {
     options.metrics.readWaitingActivity(() => this.#index.waitingActivity);
     this.#permissions = createPermissions({
       ...options,
-      onLost: ({ user }) => this.#open.recheckWhere(({ identity }) => identity.user === user),
+      onLost: ({ user }) => this.#open.recheckFor({ user }),
     });
     this.#followingPermissions = createFollowingPermissions(options);
     this.#open = this.#createOpenRequests();
@@ -181,8 +181,8 @@ export class Gateway {
   }
 
   #createTargetRecords(): TargetRecords {
-    return new TargetRecords(this.#options.settings.projectNamespacePrefix, (uid) =>
-      this.#open.recheckWhere(({ targetUIDs }) => targetUIDs.includes(uid)),
+    return new TargetRecords(this.#options.settings.projectNamespacePrefix, (targetUID) =>
+      this.#open.recheckFor({ targetUID }),
     );
   }
 

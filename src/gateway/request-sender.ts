@@ -260,8 +260,7 @@ const isLongRunning = ({ verb, subresource }: ResolvedRequest): boolean =>
 const longSubresources: ReadonlySet<string> = new Set(['proxy', 'log', liveCredentials]);
 
 /**
- * A server may leave the offer of another protocol alone, and answer as if it had not been made. Clients that would rather watch
- * over a websocket take that for a watch over plain HTTP.
+ * A server may leave the offer of another protocol alone, and answer as if it had not been made. Only a watch over a websocket ends then.
  */
 export function isForTunnel({ method, headers }: IncomingMessage, asked: ResolvedRequest): boolean {
   const protocol = protocolOf({ method, upgrade: headers.upgrade });

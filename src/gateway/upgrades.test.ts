@@ -83,6 +83,11 @@ describe('a request for another protocol', () => {
       upgrade([bearer, offering(...Array.from({ length: 1_000 }, () => 'v5'))]),
       400,
     ],
+    [
+      'ten thousand subprotocols, more than a head may hold',
+      upgrade([bearer, offering(...Array.from({ length: 10_000 }, () => 'v5'))]),
+      431,
+    ],
     ['a subprotocol that is no name', upgrade([bearer, offering('v5 channel')]), 400],
     [
       'a thousand versions of streams',

@@ -79,14 +79,22 @@ it.each<[string, (state: ReturnType<typeof start>['state']) => void]>([
 });
 
 it('it is cut at once when a target or a right has gone that it rests on, and others with the same credential are not looked at', () => {
-  const { state, open, request } = start();
-  const elsewhere = { ...request, identity: { ...request.identity, user: 'bob' }, isLong: false };
+  const { state, open, request, clock } = start();
+  const elsewhere = {
+    ...request,
+    ...{ identity: { ...request.identity, user: 'bob' }, targetUIDs: 'cluster space', isLong: false },
+  };
   expect(open.enter('hash', elsewhere)).toBeUndefined();
   Object.assign(state, { allows: false, scopes: 'two' });
-  open.recheckWhere(({ targetUIDs }) => targetUIDs === 'another');
+  for (let count = 0; count < 5; count++) open.recheckFor({ targetUID: 'another' });
+  clock.advance(1);
   expect([state.asked, state.cut]).toEqual([0, 0]);
-  open.recheckWhere(({ identity }) => identity.user === 'alice');
+  open.recheckFor({ user: 'alice' });
+  clock.advance(1);
   expect([state.asked, state.cut]).toEqual([1, 1]);
+  open.recheckFor({ targetUID: 'space' });
+  clock.advance(1);
+  expect(state.cut).toBe(2);
 });
 
 it('who has sent all that came in the last second, requests and input of sessions, is alone', () => {

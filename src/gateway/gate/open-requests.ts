@@ -71,6 +71,13 @@ interface Arrival {
   at: number;
 }
 
+/** Targets that went, and users who lost a right, since the last look. */
+interface Gone {
+  readonly targets: Set<string>;
+  readonly users: Set<string>;
+  timer: Timer | undefined;
+}
+
 interface Share {
   long: number;
   readonly open: Set<OpenRequest>;
@@ -85,6 +92,7 @@ export class OpenRequests {
   #last: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #former: Arrival = { user: '', at: Number.NEGATIVE_INFINITY };
   #timer: Timer | undefined;
+  #gone: Gone = { targets: new Set(), users: new Set(), timer: undefined };
 
   constructor(options: OpenRequestsOptions) {
     this.#options = options;
@@ -158,12 +166,22 @@ export class OpenRequests {
   }
 
   /**
-   * The same with any credential. When a target goes, the operator next takes the access to it away: a session that ends by that cannot
-   * be told why. Only such requests are looked at, and most of them end: who deletes many targets must not have all others looked at each time.
+   * Checks at once what rests on a target that is gone, or on a right of this user. When a target goes, the operator next takes the access
+   * to it away: a session that ends by that cannot be told why. Many go at the same time, and to find such requests takes a look at all:
+   * it is one look for all of them.
    */
-  recheckWhere(isAbout: (request: OpenRequest) => boolean): void {
-    const about = [...this.#shares].filter(([, { open }]) => [...open].some(isAbout));
-    for (const [hash] of about) this.recheck(hash, isAbout);
+  recheckFor({ targetUID, user }: { readonly targetUID?: string; readonly user?: string }): void {
+    if (targetUID !== undefined) this.#gone.targets.add(targetUID);
+    if (user !== undefined) this.#gone.users.add(user);
+    this.#gone.timer ??= this.#options.clock.setTimer(() => this.#recheckGone(), 0);
+  }
+
+  #recheckGone(): void {
+    const { targets, users } = this.#gone;
+    this.#gone = { targets: new Set(), users: new Set(), timer: undefined };
+    const isAbout = ({ identity, targetUIDs }: OpenRequest): boolean =>
+      users.has(identity.user) || (targets.size > 0 && targetUIDs.split(' ').some((uid) => targets.has(uid)));
+    for (const hash of [...this.#shares.keys()]) this.recheck(hash, isAbout);
   }
 
   #isAllowed(verdict: Verdict, request: OpenRequest): boolean {

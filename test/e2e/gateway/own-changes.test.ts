@@ -336,14 +336,18 @@ describe('a body with a field that is not known', () => {
     expect([status, answer.message]).toEqual([400, expect.stringMatching(/unknown field "(spec\.)?scope/)]);
   });
 
-  it('is refused as PUT and as a manifest that is applied', async () => {
+  it('is refused as PUT and as a manifest that is applied, where a value of another type is, too', async () => {
     const { path, object } = await make();
     const put = await holder.send('PUT', path, { body: { ...object, spec: { ...object.spec, ...typo } } });
     expect([put.status, put.body.message]).toEqual([400, expect.stringContaining('"spec.scopes"')]);
-    for (const place of [path, `${ownKeys}/${name('applied')}`]) {
-      const sent = await holder.send('PATCH', `${place}?fieldManager=me`, { type: apply, body: whole });
-      expect([sent.status, sent.body.message]).toEqual([400, expect.stringContaining('scopes')]);
-    }
+    for (const place of [path, `${ownKeys}/${name('applied')}`])
+      for (const [field, body] of [
+        ['.spec.scopes', whole],
+        ['.spec.displayName', { ...whole, spec: { displayName: 5 } }],
+      ] as const) {
+        const sent = await holder.send('PATCH', `${place}?fieldManager=me`, { type: apply, body });
+        expect([sent.status, sent.body.message]).toEqual([400, expect.stringContaining(field)]);
+      }
   });
 
   const asked = ['Warn', 'Ignore', 'Strict'].flatMap((validation) =>

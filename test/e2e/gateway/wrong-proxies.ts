@@ -20,7 +20,7 @@ const right = {
 const nginxes = {
   right,
   'keeps answers back': { ...right, buffering: '' },
-  'ends quiet connections': { ...right, idle: 'proxy_read_timeout 1s;' },
+  'ends quiet connections': { ...right, idle: 'proxy_read_timeout 5s;' },
   'limits bodies': { ...right, bodies: '' },
   'drops `Upgrade`': { ...right, upgrade: '' },
 } satisfies Record<string, typeof right>;
@@ -54,7 +54,7 @@ export async function startProxies(world: GatewayWorld, key: string): Promise<Re
   ];
   await writeFile(nginxFile, nginxConfiguration(folder, gateway.port, ports));
   await writeFile(haproxyFile, haproxyConfiguration(folder, gateway.port, ports[http2Only]));
-  await guard.run({ name: 'nginx', command, args: ['-p', folder, '-c', nginxFile, '-e', 'stderr'] });
+  await guard.run({ name: 'nginx', command, args: ['-p', folder, '-c', nginxFile] });
   await guard.run({ name: 'http2-only', command: findBalancer(), args: ['-db', '-f', haproxyFile] });
   const kubectl = async (name: ProxyName) => {
     await untilListening(ports[name]);
@@ -87,6 +87,7 @@ function nginxConfiguration(folder: string, behind: number, ports: Record<ProxyN
   return `
 daemon off;
 master_process off;
+error_log stderr;
 pid ${path.join(folder, 'nginx.pid')};
 events {}
 http {

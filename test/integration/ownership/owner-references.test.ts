@@ -269,7 +269,9 @@ describe('the kinds that the policy knows', async () => {
   };
   const plurals = table<string>('plurals');
   const [clusterScoped, namespaced] = [table<string[]>('clusterScoped'), table<string[]>('namespaced')];
-  const served = (await servedResources()).filter(({ verbs }) => verbs.includes('delete'));
+  // Served only where someone turned it on, as the control plane of these tests does.
+  const isUsual = ({ kind }: Served): boolean => kind !== 'LeaseCandidate';
+  const served = (await servedResources()).filter((one) => one.verbs.includes('delete') && isUsual(one));
 
   it('are all that the API server keeps, with their scope', () => {
     expect(served.length).toBeGreaterThan(50);

@@ -126,10 +126,10 @@ const least = {
   reads: 200,
   'reads of client-node': 50,
   'reads of client-go': 50,
-  'keys made': 20,
-  'reads of kubectl': 5,
-  sessions: 4,
-  changes: 50,
+  'keys made': 5,
+  'reads of kubectl': 2,
+  sessions: 1,
+  changes: 10,
 };
 
 type Counted = KubernetesObject & { readonly data: Readonly<Record<string, string>> };

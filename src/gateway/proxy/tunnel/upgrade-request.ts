@@ -34,8 +34,8 @@ const sessions: ReadonlySet<string> = new Set(['pods/exec', 'pods/attach', 'pods
 const proxied: ReadonlySet<string> = new Set(['pods/proxy', 'services/proxy', 'nodes/proxy']);
 
 /**
- * Which requests may become a tunnel. All others are answered as if they had not asked for another protocol: what the gateway answers
- * or changes itself must have no way around it.
+ * Which requests may become a tunnel. All others are answered as if they had not asked for another protocol, and watches end at once:
+ * what the gateway answers or changes itself must have no way around it.
  */
 export function mayBecomeTunnel(
   { isResourceRequest, verb, apiGroup, resource, subresource, name }: RequestMeaning,
