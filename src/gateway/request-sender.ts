@@ -156,7 +156,7 @@ export class RequestSender {
     };
     const callbacks: (() => void)[] = [];
     const onOver = (callback: () => void) => void callbacks.push(callback);
-    const passOn = () => forward(withTunnel(forwarding, sending));
+    const passOn = () => forward(forwarding);
     const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver, passOn };
     const over = () => {
       for (const callback of callbacks) callback();

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { asObject, type JsonObject } from '../../../api/json.ts';
+import { asObject, asText, type JsonObject } from '../../../api/json.ts';
 import { groups } from '../../../api/names.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
-import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { keyOf, uidOf } from '../../../kube/object.ts';
 import { actionOf } from '../../audit/trail.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
-import { parseRefusal, type Reply, refuse, toReply } from '../shared/reply.ts';
+import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import { parseObject, readWholeBody, yamlSourceOf } from '../shared/request-body.ts';
 import {
   refuseBeyondLimits,
@@ -189,15 +188,12 @@ async function askToApply(
   const contentType = 'application/apply-patch+yaml';
   const group = groups.selfServiceApply;
   const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
-  return toReply(
-    isWrongManifest(answer) ? { ...answer, status: 400, body: asBadRequest(answer) } : answer,
-    known,
-  );
+  const reply = toReply(answer, known);
+  return isWrongManifest(reply) ? { ...reply, status: 400, body: { ...reply.body, ...badRequest } } : reply;
 }
 
 /** Fields and types that the schema does not know are an error of the API server's own to it, which clients would repeat. */
-const isWrongManifest = ({ status, body }: RawResponse): boolean =>
-  status === 500 && body.includes('"failed to create typed patch object');
+const isWrongManifest = ({ status, body }: Reply): boolean =>
+  status === 500 && asText(body['message'])?.startsWith('failed to create typed patch object') === true;
 
-const asBadRequest = (answer: RawResponse): string =>
-  JSON.stringify({ ...parseRefusal(answer), code: 400, reason: 'BadRequest' });
+const badRequest = { code: 400, reason: 'BadRequest' };
