@@ -27,7 +27,8 @@ export class MutationCache<R extends StoredRecord> {
   put(record: R): void {
     if (this.#tombstones.has(record.uid)) return;
     const seen = this.#store.get(record.key);
-    if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion)) return;
+    if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion))
+      return this.#store.recogniseLateWrite(record);
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
 

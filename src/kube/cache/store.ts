@@ -34,6 +34,7 @@ export class Store<R extends StoredRecord> {
   readonly #records = new Map<string, R>();
   readonly #indexes: ReadonlyMap<string, Index<R>>;
   readonly #listeners = new Set<StoreListener<R>>();
+  readonly #lateWriteListeners = new Set<(written: R) => void>();
   #isOwnWrite: (record: R) => boolean = () => false;
   #isUnserved = false;
   #position: string | undefined;
@@ -85,6 +86,16 @@ export class Store<R extends StoredRecord> {
   /** For the mutation cache, which knows the versions that writes of this process made. */
   recogniseWrites(isOwnWrite: (record: R) => boolean): void {
     this.#isOwnWrite = isOwnWrite;
+  }
+
+  /** The listener is called with a write of this process that the watch brought before its answer, and so with the origin `watch`. */
+  subscribeToLateWrites(listener: (written: R) => void): void {
+    this.#lateWriteListeners.add(listener);
+  }
+
+  /** For the mutation cache. */
+  recogniseLateWrite(written: R): void {
+    for (const listener of this.#lateWriteListeners) listener(written);
   }
 
   /** For the reflector. */

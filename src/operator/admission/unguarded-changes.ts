@@ -46,7 +46,10 @@ interface Pending<R> {
 /** Of one object. Beyond it they count as one, of which no one knows the time. */
 const maxChanges = 100;
 
-type ReadStore<R> = Pick<Store<R & StoredRecord>, 'subscribe' | 'values' | 'get' | 'position'>;
+type ReadStore<R> = Pick<
+  Store<R & StoredRecord>,
+  'subscribe' | 'subscribeToLateWrites' | 'values' | 'get' | 'position'
+>;
 
 interface Mark<R> {
   readonly key: string;
@@ -81,7 +84,10 @@ export class UnguardedChanges<R extends StoredRecord> {
     this.#stores = stores;
     this.#rules = rules;
     this.#history = history;
-    for (const store of stores) store.subscribe((change) => this.#observe(store, change));
+    for (const store of stores) {
+      store.subscribe((change) => this.#observe(store, change));
+      store.subscribeToLateWrites((written) => this.#excuse(written));
+    }
   }
 
   /** The newest version of all objects that have arrived. */
@@ -143,6 +149,15 @@ export class UnguardedChanges<R extends StoredRecord> {
     else if (previous === undefined) this.#meet(store, current, origin);
     // Its precondition is the version before, so no one else has changed anything by it.
     else if (origin !== 'write') this.#compare(store, [previous, current], writtenIn(store, change));
+  }
+
+  /** A change that waits turns out to be the operator's own. */
+  #excuse({ uid, resourceVersion }: R): void {
+    const pending = this.#pending.get(uid);
+    if (pending === undefined) return;
+    const changes = pending.changes.filter(({ at, since }) => at !== resourceVersion || since !== undefined);
+    if (changes.length > 0 || pending.made !== undefined) this.#pending.set(uid, { ...pending, changes });
+    else this.#pending.delete(uid);
   }
 
   /** A new leader meets everything for the first time. What was confirmed before must not end because a policy is away then. */

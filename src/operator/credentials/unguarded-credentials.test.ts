@@ -9,6 +9,7 @@ import {
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import { annotations } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
+import { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import { Store } from '../../kube/cache/store.ts';
 import { allGuarded, type Guarded, PolicyHistory } from '../admission/policy-history.ts';
 import { UnguardedChanges } from '../admission/unguarded-changes.ts';
@@ -257,6 +258,27 @@ describe('what was made or changed while no one stamped', () => {
     gap = true;
     for (const what of allGuarded) history.begin(what);
     expect(await isUnguarded(own)).toBe(false);
+  });
+
+  it('what the operator wrote itself is not meant either where the watch brings it before the answer', async () => {
+    const bare = bring({ spec: { user: 'alice' } });
+    expect(await isUnguarded(bare)).toBe(false);
+    const own = bring({ spec });
+    new MutationCache(store, clock).put(own);
+    version--;
+    gap = true;
+    for (const what of allGuarded) history.begin(what);
+    expect(await isUnguarded(own)).toBe(false);
+  });
+
+  it('a change of another one that arrives in that moment is meant', async () => {
+    const bare = bring({ spec: { user: 'alice' } });
+    expect(await isUnguarded(bare)).toBe(false);
+    await withoutPolicies();
+    bring({ spec });
+    const own = bring({ spec, status: { observedGeneration: 1 } });
+    new MutationCache(store, clock).put(own);
+    expect(await isUnguarded(own)).toBe(true);
   });
 
   it('an object that changes during the question waits for the next one', async () => {
