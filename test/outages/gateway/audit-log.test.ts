@@ -448,7 +448,8 @@ describe.concurrent('a gateway whose lines no one takes', async () => {
     const written = async () => await metric('latchkey_audit_lines_total{outcome="written"}');
     await until('lines are stuck', async () => {
       const isServed = (await sendMany()).every(([status]) => status === 200);
-      return isServed && (await metric('latchkey_audit_stuck_seconds')) > 0;
+      // A write that is under way on a busy machine is no stuck one.
+      return isServed && (await metric('latchkey_audit_stuck_seconds')) > 2;
     });
     const before = await written();
     expect((await sendMany()).map(([status]) => status)).toEqual(Array.from({ length: 60 }, () => 200));
