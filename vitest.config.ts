@@ -5,6 +5,9 @@ import { timed } from './tools/test-order/timed.ts';
 import { SlowestFiles } from './tools/test-summary/slowest-files.ts';
 import { StrayErrorReporter } from './tools/test-summary/stray-errors.ts';
 
+/** Files wait for some time limit, or for a program that starts, half of their time: with one for each of two cores, the cores are idle. */
+const workers = Math.max(4, availableParallelism());
+
 const unit: TestProjectInlineConfiguration = {
   extends: true,
   test: {
@@ -14,11 +17,11 @@ const unit: TestProjectInlineConfiguration = {
       'tools/**/*.test.ts',
       'test/{component,builders,fakes,page/modules}/**/*.test.ts',
     ],
-    // Many of them wait for a time limit of their own: with a worker for each core, the cores are idle half of the time.
-    maxWorkers: 2 * availableParallelism(),
+    maxWorkers: workers,
     // Nothing is judged by these: they end a test that hangs. A busy machine is ten times slower than an idle one, and two workers share a core.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // With the files of `integration`, which begin: these fill the cores while the last of those wait.
     sequence: { groupOrder: 0 },
   },
 };
@@ -27,7 +30,7 @@ const unit: TestProjectInlineConfiguration = {
 const withControlPlane = (
   name: string,
   include: string[],
-  schedule: { readonly maxWorkers: number; readonly groupOrder: number; readonly exclude?: string[] },
+  schedule: { readonly maxWorkers?: number; readonly groupOrder: number; readonly exclude?: string[] },
 ): TestProjectInlineConfiguration => ({
   extends: true,
   test: {
@@ -35,7 +38,7 @@ const withControlPlane = (
     include,
     exclude: schedule.exclude ?? [],
     globalSetup: ['lab/global-setup.ts'],
-    maxWorkers: schedule.maxWorkers,
+    maxWorkers: schedule.maxWorkers ?? workers,
     // Tests that wait for ends of their own objects wait at the same time.
     maxConcurrency: 20,
     // As above: nothing is judged by these.
@@ -45,8 +48,8 @@ const withControlPlane = (
   },
 });
 
-/** A file takes about half a core, for it waits the rest of its time. */
-const waitingWorkers = 3;
+/** They say how fast something is, so each has more of a core. */
+const timedWorkers = 3;
 const timedFiles = Object.keys(timed);
 
 export default defineConfig({
@@ -73,15 +76,13 @@ export default defineConfig({
     projects: [
       unit,
       withControlPlane('integration', ['test/integration/**/*.test.ts', 'test/e2e/**/*.test.ts'], {
-        maxWorkers: waitingWorkers,
-        groupOrder: 1,
+        groupOrder: 0,
       }),
       withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts'], {
-        maxWorkers: waitingWorkers,
         groupOrder: 2,
         exclude: timedFiles,
       }),
-      withControlPlane('timed', timedFiles, { maxWorkers: waitingWorkers, groupOrder: 3 }),
+      withControlPlane('timed', timedFiles, { maxWorkers: timedWorkers, groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
       withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.

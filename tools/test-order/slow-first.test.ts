@@ -8,7 +8,7 @@ const projectOf = (name: string, groupOrder: number) => ({ name, config: { seque
 const [unit, integration] = [projectOf('unit', 0), projectOf('integration', 1)];
 const specification = (moduleId: string, project: object) => ({ moduleId, project }) as TestSpecification;
 
-it('begins with the slow files of each project, keeps those that share an operator together, and leaves the rest to vitest', async () => {
+it('ends with units, begins with the slow files of each project, keeps those that share an operator together, and leaves the rest to vitest', async () => {
   const cache = { getTestSpecificationResult: () => ({ failed: false, duration: 0 }) };
   const sequencer = new SlowFirst({ cache } as never);
   const files = [
@@ -22,14 +22,14 @@ it('begins with the slow files of each project, keeps those that share an operat
     specification('test/e2e/targets/c.test.ts', integration),
   ];
   expect((await sequencer.sort(files)).map(({ moduleId }) => moduleId)).toEqual([
-    'bench/benchmarks/record-memory.test.ts',
-    'src/b.test.ts',
     'test/e2e/demo/demo.test.ts',
     'test/e2e/input/b.test.ts',
     'test/e2e/targets/a.test.ts',
     'test/e2e/targets/c.test.ts',
     'test/e2e/gateway/rights.test.ts',
     'test/integration/a.test.ts',
+    'bench/benchmarks/record-memory.test.ts',
+    'src/b.test.ts',
   ]);
 });
 

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const slow = [
   'test/outages/rights/time-without-policies',
+  'test/outages/gateway/direct-endpoint',
   'test/outages/gateway/minutes',
   'test/outages/kubeconfigs/outages',
   'test/outages/availability/every-write',
@@ -62,7 +63,6 @@ const slow = [
 const withoutSharedOperator = [
   'test/e2e/documents',
   'test/e2e/gateway/argocd-cluster',
-  'test/e2e/gateway/direct-endpoint-webhook',
   'test/e2e/gateway/rights',
   'test/e2e/gateway/trusting-cluster',
   'test/e2e/input/settings',
@@ -75,17 +75,23 @@ const withoutSharedOperator = [
 ];
 
 /**
- * Begins each project with the slow files. Then come the files that share an operator, folder by folder, and those that have another
+ * Units come last. Begins each project with the slow files. Then come the files that share an operator, folder by folder, and those that have another
  * one. The others follow in the order of vitest, the smallest last.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const projects = [...Map.groupBy(await super.sort(files), ({ project }) => project).values()];
-    return projects.flatMap((own) =>
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project);
+    const ordered = [...projects].toSorted(
+      ([one], [other]) => Number(isFiller(one)) - Number(isFiller(other)),
+    );
+    return ordered.flatMap(([, own]) =>
       own.toSorted((one, other) => rank(one.moduleId).localeCompare(rank(other.moduleId))),
     );
   }
 }
+
+/** Units are short, so at the end they fill the cores while long files of other projects end. */
+const isFiller = ({ name }: TestSpecification['project']): boolean => name === 'unit';
 
 function rank(file: string): string {
   if (isSlow(file)) return `0 ${String(placeOf(file)).padStart(3, '0')}`;

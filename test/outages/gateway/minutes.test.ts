@@ -54,7 +54,7 @@ async function endableToken(way: ControlPlaneAccess = plane) {
 }
 
 /** The first request after a token has ended meets that, however many there are, and they go on for a minute. */
-const paceMs = 150;
+const paceMs = 300;
 
 /** A gateway with a credential file that can be replaced, and requests that go through it. */
 async function gatewayUnderLoad() {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
+import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
+import { management, ownAPI, ownClient, ownKeys } from '../../e2e/gateway/own-client.ts';
 import type { Flood } from './flood-worker.ts';
-import { gatewayWorld } from './gateway-world.ts';
-import { management, ownAPI, ownClient, ownKeys } from './own-client.ts';
 
 const world = await gatewayWorld();
 const { gateway, name } = world;

@@ -13,8 +13,8 @@ import { kubeConfigSource } from '../../../src/kube/client/kube-config.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { policyVersion } from '../../../src/operator/admission/generated/shipped-policies.ts';
 import { readPolicies } from '../../../src/operator/admission/policy-digest.ts';
+import { expectConfirmed, expectNothingConfirmed } from '../../e2e/input/nothing-confirmed.ts';
 import { type Rendered, render } from '../../integration/config/render.ts';
-import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
 
 const plane = await startControlPlane({ name: 'installation' });
 const guard = await Guard.start('installation');

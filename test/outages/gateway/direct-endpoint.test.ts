@@ -12,10 +12,10 @@ import { leastMs, until } from '../../../lab/operator/until.ts';
 import { apiVersion, directEndpoint, group } from '../../../src/api/names.ts';
 import { credentialLocks, secrets } from '../../../src/api/resources.ts';
 import { tokenIDHash } from '../../../src/credentials/token-id.ts';
-import { directWorld } from './direct-world.ts';
-import { liveStream, streamPath } from './live-stream.ts';
-import { servedDirectly } from './served-directly.ts';
-import { sessionRights } from './session-world.ts';
+import { directWorld } from '../../e2e/gateway/direct-world.ts';
+import { liveStream, streamPath } from '../../e2e/gateway/live-stream.ts';
+import { servedDirectly } from '../../e2e/gateway/served-directly.ts';
+import { sessionRights } from '../../e2e/gateway/session-world.ts';
 
 const direct = await directWorld();
 const { world, inside, cluster, project, space, agent } = direct;

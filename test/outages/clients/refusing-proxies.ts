@@ -6,9 +6,9 @@ import { uniqueName } from '../../../lab/operator/manifest.ts';
 import { bindRole } from '../../../lab/operator/rights.ts';
 import { sharedVirtualCluster, type VirtualCluster } from '../../../lab/operator/virtual-cluster.ts';
 import { serviceAccounts } from '../../../src/api/resources.ts';
-import { makeCluster } from '../targets/target-world.ts';
-import { untilReached } from './known-holder.ts';
-import { nodeKinds, type SessionWorld } from './session-world.ts';
+import { untilReached } from '../../e2e/gateway/known-holder.ts';
+import { nodeKinds, type SessionWorld } from '../../e2e/gateway/session-world.ts';
+import { makeCluster } from '../../e2e/targets/target-world.ts';
 
 interface Refusing {
   readonly place: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { Stored, Target } from '../../../lab/operator/api.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { operatorWorld } from '../../../lab/operator/world.ts';
-import { PlayedCluster } from './played-cluster.ts';
+import { PlayedCluster } from '../../e2e/kubeconfigs/played-cluster.ts';
 
 const world = await operatorWorld();
 const { admin } = world;

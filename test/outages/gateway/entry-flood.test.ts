@@ -2,8 +2,8 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
 import { concurrently } from '../../../lab/operator/concurrently.ts';
 import { until } from '../../../lab/operator/until.ts';
-import { gatewayWorld } from './gateway-world.ts';
-import { knownHolder } from './known-holder.ts';
+import { gatewayWorld } from '../../e2e/gateway/gateway-world.ts';
+import { knownHolder } from '../../e2e/gateway/known-holder.ts';
 
 /** A tenth of the default: with it ten times as many connections say the same. */
 const waiting = 100;

@@ -1,7 +1,7 @@
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Identity } from '../../../lab/controlplane/certificates.ts';
-import { socketsOf } from './process-sockets.ts';
+import { socketsOf } from '../../e2e/gateway/process-sockets.ts';
 
 /** Asks a kubelet for a log. Resolves with the answer, or with the reason why there is none. */
 export async function askKubelet(port: number, identity?: Identity): Promise<string> {

@@ -16,10 +16,10 @@ import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrad
 import { buildClientGoSessions } from '../../clientgo/sessions.ts';
 import { ClientNodeSessions } from '../../clients/client-node-sessions.ts';
 import type { Recording } from '../../clients/recorded/recording.ts';
-import { knownHolder } from './known-holder.ts';
+import { knownHolder } from '../../e2e/gateway/known-holder.ts';
+import { type NodeKind, nodeKinds, sessionWorld } from '../../e2e/gateway/session-world.ts';
 import { askKubelet, listeningPorts } from './kubelet-strangers.ts';
 import { lateTarget, refusingProxies } from './refusing-proxies.ts';
-import { type NodeKind, nodeKinds, sessionWorld } from './session-world.ts';
 
 const targets = await sessionWorld();
 const { world, user, paths, key, kubelet, podIn } = targets;

@@ -11,9 +11,9 @@ import { apiVersion, systemNamespace, systemObjects } from '../../../src/api/nam
 import { configMaps, credentialLocks } from '../../../src/api/resources.ts';
 import { tokenIDHash } from '../../../src/credentials/token-id.ts';
 import { signToken } from '../../../src/credentials/tokens/sign-token.ts';
-import type { IssuedToken } from './direct-world.ts';
-import { describeEnforcers } from './scope-enforcers.ts';
-import { webhookWorld } from './webhook-world.ts';
+import type { IssuedToken } from '../../e2e/gateway/direct-world.ts';
+import { describeEnforcers } from '../../e2e/gateway/scope-enforcers.ts';
+import { webhookWorld } from '../../e2e/gateway/webhook-world.ts';
 
 const asking = await webhookWorld();
 const { direct, url, files } = asking;
