@@ -3,12 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface UntilOptions {
   /** Default: 60 000, as a busy machine is ten times slower than an idle one. */
   readonly timeoutMs?: number;
-  /** Pause between two looks. Default: 40, and a tenth of the time waited so far, which is up to 200, where that is more. */
+  /** Pause between two looks. Default: 40, and a tenth of the time waited so far, which is up to 500, where that is more. */
   readonly everyMs?: number;
 }
 
 const minPauseMs = 40;
-const maxPauseMs = 200;
+/** Each look costs an API server some milliseconds of the processor, and many tests wait at the same time. */
+const maxPauseMs = 500;
 
 /**
  * Looks again and again until `look` finds something, and resolves with it. @throws Error with `what` and the last thing

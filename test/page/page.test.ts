@@ -405,13 +405,20 @@ describe('a kubeconfig', () => {
 
 describe('the key of a login', () => {
   it('ends when the tab goes', async () => {
+    const present = async () =>
+      (await ownKeys(place.person, '')).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const before = (await present()).map(({ metadata }) => metadata.name);
     const page = await open();
+    // Before that the browser does not know that it may send a DELETE there, and a tab that goes has no time to ask.
+    const isKnown = page.waitForResponse((answer) => /\/ownedaccesskeys\/[^/?]+$/.test(answer.url()));
     await logIn(page);
-    await row(page, 'login').first().waitFor();
+    await Promise.all([isKnown, row(page, 'login').first().waitFor()]);
+    const own = (await present()).filter(({ metadata }) => !before.includes(metadata.name));
+    expect(own).toHaveLength(1);
     await page.goto('about:blank');
-    await until('the key is gone', async () =>
-      (await ownKeys(place.person, '')).every(({ metadata }) => metadata.deletionTimestamp),
-    );
+    const names = own.map(({ metadata }) => metadata.name);
+    const isGone = async () => (await present()).every(({ metadata }) => !names.includes(metadata.name));
+    await until('the key is gone', isGone);
   });
 
   it('asks before a logout that ends what was made with it', async () => {
