@@ -23,12 +23,17 @@ export class MutationCache<R extends StoredRecord> {
     store.subscribe((change) => this.#observe(change));
   }
 
-  /** The answer to a write can come after the watch has told that the object went: it must not bring it back. */
-  put(record: R): void {
+  /**
+   * The answer to a write can come after the watch has told that the object went: it must not bring it back. `replaced`: the version that
+   * the write had as its precondition; absent where this was read. A write that changes nothing is answered with the version of another.
+   */
+  put(record: R, replaced = record.resourceVersion): void {
     if (this.#tombstones.has(record.uid)) return;
     const seen = this.#store.get(record.key);
-    if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion))
-      return this.#store.recogniseLateWrite(record);
+    if (seen?.uid === record.uid && !isNewerVersion(record.resourceVersion, seen.resourceVersion)) {
+      if (replaced !== record.resourceVersion) this.#store.recogniseLateWrite(record);
+      return;
+    }
     this.#written.set(record.key, { record, until: this.#clock.monotonic() + forgetAfter });
   }
 

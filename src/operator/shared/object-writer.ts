@@ -72,7 +72,7 @@ export class ObjectWriter<R extends WritableRecord> {
     const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
     const options = { fieldManager, ...(patch.status && { subresource: 'status' as const }) };
     const written = toRecord(await client.mergePatch<KubeObject>(resource, parseKey(key), body, options));
-    records.put(written);
+    records.put(written, resourceVersion);
     return written;
   }
 }
