@@ -48,7 +48,7 @@ const withControlPlane = (
   },
 });
 
-/** With a fourth one the second lane is no faster: files wait for each other, and ask more often meanwhile. */
+/** The page has a worker of its own beside them. Two cores that are busy get no faster by more files, and those that wait look more often. */
 const waitingWorkers = 3;
 const timedFiles = Object.keys(timed);
 

@@ -75,8 +75,8 @@ const withoutSharedOperator = [
 ];
 
 /**
- * Units come last. Begins each project with the slow files. Then come the files that share an operator, folder by folder, and those that have another
- * one. The others follow in the order of vitest, the smallest last.
+ * Puts units last, and begins each project with the slow files. Then come the files that share an operator, folder by folder, and those
+ * that have another one. The others follow in the order of vitest, the smallest last.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
