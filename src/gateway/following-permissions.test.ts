@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { silentLogger } from '../logger.ts';
-import { createFollowingPermissions } from './gateway.ts';
+import { createFollowingPermissions } from './permissions.ts';
 
 const entry = { verb: 'use', resource: 'clusters', namespace: '', name: 'west' };
 

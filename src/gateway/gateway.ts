@@ -23,10 +23,9 @@ import { AccountTokens } from './exchange/account-tokens.ts';
 import { Exchanges, type ExchangesOptions } from './exchange/exchanges.ts';
 import { readJSONOverHTTPS } from './exchange/https-json.ts';
 import { knownIssuers } from './exchange/key-sets.ts';
-import { EntryPermissions, type EntryPermissionsOptions } from './gate/entry-permissions.ts';
+import type { EntryPermissions } from './gate/entry-permissions.ts';
 import { Misses } from './gate/misses.ts';
 import { OpenRequests } from './gate/open-requests.ts';
-import { askAsUser, Questions, questionsAtOnce } from './gate/questions.ts';
 import { CredentialIndex } from './index/credential-index.ts';
 import { RecentChanges } from './index/recent-changes.ts';
 import { SitePolicyWatch } from './index/site-policy-watch.ts';
@@ -42,6 +41,7 @@ import {
   upstreamLimits,
 } from './limits.ts';
 import { createPageServer } from './page/page-server.ts';
+import { createFollowingPermissions, createPermissions } from './permissions.ts';
 import { upstreamConnections } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
@@ -71,7 +71,7 @@ export interface GatewayOptions {
   readonly activity: KubeClient;
   /** A client that can act as the user of a credential. */
   readonly client: KubeClient;
-  /** The same for questions of new requests, with a connection for each of {@link questionsAtOnce}. */
+  /** The same for questions of new requests, with a connection for each that may be asked at once. */
   readonly entering: KubeClient;
   /** The same for questions about requests under way. It shares no connection and no line with the former. */
   readonly staying: KubeClient;
@@ -320,50 +320,6 @@ export class Gateway {
     await Promise.all(servers.map((server) => server.close(settings.shutdownGraceMs)));
   }
 }
-
-const createPermissions = (
-  options: GatewayOptions & Pick<EntryPermissionsOptions, 'onLost'>,
-): EntryPermissions => {
-  const { clock, settings } = options;
-  const { maxConnections, staleAfterMs: maxStayMs } = settings;
-  const { maxWaiting, maxWaitMs } = upstreamLimits(settings);
-  const shared = { clock, maxWaiting, maxWaitMs };
-  return new EntryPermissions({
-    ...{ ...options, maxConnections, maxStayMs },
-    entering: new Questions({
-      ...shared,
-      isAllowed: askAsUser(options.entering),
-      max: questionsAtOnce.entering,
-    }),
-    staying: new Questions({
-      ...shared,
-      isAllowed: askAsUser(options.staying),
-      max: questionsAtOnce.staying,
-    }),
-  });
-};
-
-/** There may be many more of these users than connections, and their questions wait for each other, not for those of people. */
-export const createFollowingPermissions = (
-  options: Pick<GatewayOptions, 'clock' | 'settings' | 'staying' | 'random' | 'log'>,
-): EntryPermissions => {
-  const { clock, settings } = options;
-  const { staleAfterMs: maxStayMs } = settings;
-  const { maxWaitMs } = upstreamLimits(settings);
-  const questions = new Questions({
-    ...{ clock, maxWaitMs, isAllowed: askAsUser(options.staying) },
-    ...{ max: questionsAtOnce.following, maxWaiting: maxFollowingWaiting },
-  });
-  return new EntryPermissions({
-    ...{ ...options, maxConnections: maxFollowed, maxStayMs },
-    ...{ entering: questions, staying: questions },
-  });
-};
-
-/** Users of tokens in each of the clusters that are followed. The slots limit the rate of questions anyway. */
-const maxFollowed = 100_000;
-/** Of the users whose right is asked again; streams themselves ask a few at a time. */
-const maxFollowingWaiting = 10_000;
 
 const createIssuerDocuments = ({ settings, reader: client, metrics, ...shared }: GatewayOptions) =>
   new IssuerDocuments({
