@@ -11,15 +11,17 @@ export interface Flood {
   readonly body: string;
   /** Requests, each as soon as one of them is answered. */
   readonly atOnce: number;
+  /** What the flood is about. */
+  readonly expected: number;
 }
 
-/** Floods until it gets a message, and then tells how many requests got which status. */
-const { url, ca, key, method, type, body, atOnce } = workerData as Flood;
+/** Says when a request got the expected status for the first time, and floods on until it gets a message. */
+const { url, ca, key, method, type, body, atOnce, expected } = workerData as Flood;
 const dispatcher = new Agent({ connect: { ca }, connections: atOnce });
 const headers = { authorization: `Bearer ${key}`, 'content-type': type };
-const seen = new Map<number, number>();
-const ended = once(parentPort as MessagePort, 'message');
-const first = Promise.withResolvers<void>();
+const port = parentPort as MessagePort;
+const ended = once(port, 'message');
+let isUnderWay = false;
 let isOver = false;
 
 async function send(): Promise<void> {
@@ -27,16 +29,15 @@ async function send(): Promise<void> {
     // A refusal before the end of a body closes the connection.
     const answer = await request(url, { method, headers, body, dispatcher }).catch(() => undefined);
     await answer?.body.dump().catch(() => undefined);
-    const status = answer?.statusCode ?? 0;
-    seen.set(status, (seen.get(status) ?? 0) + 1);
-    first.resolve();
+    if (isUnderWay || answer?.statusCode !== expected) continue;
+    isUnderWay = true;
+    port.postMessage('under way');
   }
 }
 
 const all = Promise.all(Array.from({ length: atOnce }, send));
-await Promise.all([ended, first.promise]);
+await ended;
 isOver = true;
-parentPort?.postMessage(seen);
 // The requests under way have shown what they had to.
 await dispatcher.destroy();
 await all;
