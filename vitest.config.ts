@@ -48,8 +48,6 @@ const withControlPlane = (
   },
 });
 
-/** The page has a worker of its own beside them. Two cores that are busy get no faster by more files, and those that wait look more often. */
-const waitingWorkers = 3;
 const timedFiles = Object.keys(timed);
 
 export default defineConfig({
@@ -79,11 +77,12 @@ export default defineConfig({
         groupOrder: 0,
       }),
       withControlPlane('outages', ['test/outages/**/*.test.ts', 'lab/**/*.test.ts', 'bench/**/*.test.ts'], {
-        maxWorkers: waitingWorkers,
+        // The page has one more worker beside them. Two cores that are busy get no faster by more files, and those that wait look more often.
+        maxWorkers: workers - 1,
         groupOrder: 2,
         exclude: timedFiles,
       }),
-      withControlPlane('timed', timedFiles, { maxWorkers: waitingWorkers, groupOrder: 3 }),
+      withControlPlane('timed', timedFiles, { groupOrder: 3 }),
       // Needs a Chromium, which the machine may not have.
       withControlPlane('page', ['test/page/*.test.ts'], { maxWorkers: 1, groupOrder: 5 }),
       // Needs Python with pip, and Java with Maven, so it is in neither of the two lanes.

@@ -8,6 +8,7 @@ import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { isForbidden, isInvalid } from '../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import { shippedPolicies } from '../../src/operator/admission/generated/shipped-policies.ts';
+import { policyKinds, policyResource } from '../../src/operator/admission/policy-digest.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import { applyKustomization } from './kustomization.ts';
 import { manifestOf } from './manifest.ts';
@@ -22,17 +23,23 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
     const apply = async () => await applyKustomization(plane, 'default');
     await until('kubectl apply -k config/default', apply, { timeoutMs: 120_000 });
   }
-  const client = createKubeClient({
-    kubeConfig: kubeConfigSource({ file: plane.adminKubeconfig }),
-    userAgent: 'latchkey-test',
-  });
-  try {
+  await asAdministrator(plane, async (client) => {
     const act = async () => (await changingPoliciesAct(client)) && (await judgingPoliciesAct(client));
     await until('the policies act', act, { timeoutMs: 120_000 });
+  });
+  await markInstalled(plane);
+}
+
+async function asAdministrator<Result>(
+  { adminKubeconfig: file }: ControlPlaneAccess,
+  act: (client: KubeClient) => Promise<Result>,
+): Promise<Result> {
+  const client = createKubeClient({ kubeConfig: kubeConfigSource({ file }), userAgent: 'latchkey-test' });
+  try {
+    return await act(client);
   } finally {
     await client.close();
   }
-  await markInstalled(plane);
 }
 
 const markerOf = ({ folder }: ControlPlaneAccess): string => path.join(folder, 'latchkey-installed');
@@ -47,18 +54,25 @@ export async function markInstalled(plane: ControlPlaneAccess): Promise<void> {
  * a policy, and refuses for good what it meets of that time.
  */
 export async function untilStampsCount(
-  { kubectl }: ControlPlaneAccess,
+  plane: ControlPlaneAccess,
   policies = shippedPolicies.length,
 ): Promise<void> {
-  const output = 'jsonpath={.items[*].metadata.creationTimestamp}';
-  const { stdout } = await kubectl(['get', kinds, '-l', labels.policyVersion, '-o', output]);
-  const times = stdout.split(' ').map((time) => Date.parse(time));
-  if (times.length < policies) throw new Error(`kubectl finds ${times.length} policies`);
+  const lists = await asAdministrator(
+    plane,
+    async (client) =>
+      await Promise.all(
+        policyKinds.map((kind) =>
+          client.list<KubeObject>(policyResource(kind), { labelSelector: labels.policyVersion }),
+        ),
+      ),
+  );
+  const times = lists.flatMap(({ items }) =>
+    items.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '')),
+  );
+  if (times.length < policies) throw new Error(`there are ${times.length} policies`);
   const since = Math.max(...times) + 5_000;
   await until('what is made counts', async () => Date.now() >= since);
 }
-
-const kinds = [...new Set(shippedPolicies.map(({ kind }) => kind))].join(',');
 
 async function changingPoliciesAct(client: KubeClient): Promise<boolean> {
   const forged = { labels: { [labels.ephemeral]: 'true' } };

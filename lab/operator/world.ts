@@ -211,10 +211,9 @@ class Belongings {
 async function remove(admin: KubeClient, resource: Resource, object: Stored): Promise<void> {
   const key = keyOf(object);
   try {
-    await admin.delete(resource, key, { preconditions: { uid: object.metadata.uid } });
-    const { metadata } = await admin.get<Stored>(resource, key);
-    if (metadata.uid === object.metadata.uid)
-      await admin.mergePatch(resource, key, { metadata: { finalizers: null } });
+    const { uid } = object.metadata;
+    const isGone = await admin.delete(resource, key, { preconditions: { uid } });
+    if (!isGone) await admin.mergePatch(resource, key, { metadata: { uid, finalizers: null } });
   } catch (error) {
     if (!isNotFound(error) && !isOther(error)) throw error;
   }

@@ -39,6 +39,7 @@ const slow = [
   'test/outages/gateway/kubeconfigs-without-operator',
   'test/outages/gateway/roll-out',
   'test/outages/lifecycle/storm',
+  'test/outages/gateway/tunnels',
   'test/e2e/kubeconfigs/attacks-',
   'bench/benchmarks/record-memory',
   'test/outages/clients/',

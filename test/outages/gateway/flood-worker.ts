@@ -11,7 +11,7 @@ export interface Flood {
   readonly body: string;
   /** Requests, each as soon as one of them is answered. */
   readonly atOnce: number;
-  /** What the flood is about. */
+  /** The status of its requests that says that the gateway does the work in question. */
   readonly expected: number;
 }
 

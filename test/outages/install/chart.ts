@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import type { Helm } from '../../clients/helm.ts';
 import type { Rendered } from '../../integration/config/render.ts';
 
@@ -23,8 +23,19 @@ export async function templateOf(
 ): Promise<readonly Rendered[]> {
   const version = args.some((arg) => arg.startsWith('--kube-version')) ? [] : ['--kube-version=1.36.3'];
   const text = await helm.ok('/dev/null', ['template', 'latchkey', folder, ...version, ...args]);
-  const objects = parseAllDocuments(text).map((document) => document.toJS() as Rendered | null);
+  const objects = text.split(/^---$/m).map((document) => structuredClone(read(document)));
   return objects.filter((object) => object !== null);
+}
+
+const known = new Map<string, Rendered | null>();
+
+/** Most documents are the same with other values, and some are CRDs, which take long to read. */
+function read(document: string): Rendered | null {
+  const present = known.get(document);
+  if (present !== undefined) return present;
+  const object: Rendered | null = parse(document);
+  known.set(document, object);
+  return object;
 }
 
 /** An object without what differs between the two forms. */

@@ -13,11 +13,11 @@ import { discoveryEndpoints } from '../../../src/gateway/endpoints/discovery/dis
 import { everywhere } from '../../../src/gateway/endpoints/endpoints.ts';
 import { resourceMetadataPath } from '../../../src/gateway/endpoints/resource-metadata.ts';
 import { openClient, upgradeText, webSocketHeaders } from '../../builders/upgrades.ts';
-import { fourTargets } from './four-targets.ts';
-import { knownHolder, untilKnown, untilReached } from './known-holder.ts';
-import { socketsOf } from './process-sockets.ts';
-import { sessionEnds } from './session-ends.ts';
-import { sessionRights } from './session-world.ts';
+import { fourTargets } from '../../e2e/gateway/four-targets.ts';
+import { knownHolder, untilKnown, untilReached } from '../../e2e/gateway/known-holder.ts';
+import { socketsOf } from '../../e2e/gateway/process-sockets.ts';
+import { sessionEnds } from '../../e2e/gateway/session-ends.ts';
+import { sessionRights } from '../../e2e/gateway/session-world.ts';
 
 const targets = await fourTargets();
 const { world, user, paths } = targets;

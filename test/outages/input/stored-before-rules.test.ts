@@ -14,7 +14,7 @@ import {
   type Resource,
   directClusterEndpointTokens as tokens,
 } from '../../../src/api/resources.ts';
-import { expectConfirmed, expectNothingConfirmed } from './nothing-confirmed.ts';
+import { expectConfirmed, expectNothingConfirmed } from '../../e2e/input/nothing-confirmed.ts';
 
 const world = await operatorWorld();
 const { admin } = world;
