@@ -161,3 +161,9 @@ export function firstRowOf(table: string): Readonly<Record<string, string>> {
   const cut = (line: string): string[] => starts.map((at, i) => line.slice(at, starts[i + 1]).trim());
   return Object.fromEntries(cut(headings).map((heading, i) => [heading, cut(values)[i] ?? '']));
 }
+
+/**
+ * Selects one object by a list, for `get --watch`. Of an object by its name kubectl drops the first event, for it has shown the object
+ * already: a change before the watch begins is never shown.
+ */
+export const onlyNamed = (name: string): readonly string[] => ['--field-selector', `metadata.name=${name}`];

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions, Watch } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { Kubectl } from '../../../lab/operator/kubectl.ts';
+import { Kubectl, onlyNamed } from '../../../lab/operator/kubectl.ts';
 import { until } from '../../../lab/operator/until.ts';
 import { buildInformers } from '../../clientgo/informers.ts';
 import { fourTargets } from './four-targets.ts';
@@ -60,7 +60,7 @@ describe.each(Object.entries(others))('into the target %s', async (kind, target)
     expect(await kubectl.send('apply', mapOf(name, { a: '2' }), ...onServer)).toContain('serverside-applied');
     expect(await kubectl.ok(['get', 'configmaps', '-o', 'name'])).toContain(`configmap/${name}\n`);
     const events = ['--watch', '--output-watch-events', '-o=jsonpath={.type} {.object.data.a}{"\\n"}'];
-    const watching = await kubectl.begin(['get', 'configmap', name, ...events]);
+    const watching = await kubectl.begin(['get', 'configmaps', ...onlyNamed(name), ...events]);
     await watching.until('the object', (lines) => lines.includes('ADDED 2'));
     const [met] = await Promise.all([
       kubectl.ok(['wait', `configmap/${name}`, '--for=jsonpath={.data.a}=3', '--timeout=120s']),

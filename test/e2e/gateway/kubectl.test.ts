@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Kubectl } from '../../../lab/operator/kubectl.ts';
+import { type Kubectl, onlyNamed } from '../../../lab/operator/kubectl.ts';
 import { bindRole, giveRight } from '../../../lab/operator/rights.ts';
 import { configMaps } from '../../../src/api/resources.ts';
 import { gatewayWorld } from './gateway-world.ts';
@@ -93,7 +93,7 @@ describe('kubectl get', () => {
     const name = world.name('map');
     const map = await makeMap(name, { a: '1' });
     const watching = await kubectl.begin([
-      ...['get', 'configmap', name, '--watch', '--output-watch-events'],
+      ...['get', 'configmaps', ...onlyNamed(name), '--watch', '--output-watch-events'],
       '-o=jsonpath={.type} {.object.data.a}{"\\n"}',
     ]);
     await watching.until('the first event', (lines) => lines.includes('ADDED 1'));
