@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { annotations, labels, systemNamespace, systemObjects } from '../../src/api/names.ts';
 import { configMaps, ownedAccessKeys } from '../../src/api/resources.ts';
-import { createKubeClient, type KubeClient } from '../../src/kube/client/client.ts';
-import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 import { isForbidden, isInvalid } from '../../src/kube/kube-error.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import { shippedPolicies } from '../../src/operator/admission/generated/shipped-policies.ts';
 import { policyKinds, policyResource } from '../../src/operator/admission/policy-digest.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
+import { asAdministrator } from './administrator.ts';
 import { applyKustomization } from './kustomization.ts';
 import { manifestOf } from './manifest.ts';
 import { until } from './until.ts';
@@ -30,18 +30,6 @@ export async function installLatchkey(plane: ControlPlaneAccess): Promise<void> 
   await markInstalled(plane);
 }
 
-async function asAdministrator<Result>(
-  { adminKubeconfig: file }: ControlPlaneAccess,
-  act: (client: KubeClient) => Promise<Result>,
-): Promise<Result> {
-  const client = createKubeClient({ kubeConfig: kubeConfigSource({ file }), userAgent: 'latchkey-test' });
-  try {
-    return await act(client);
-  } finally {
-    await client.close();
-  }
-}
-
 const markerOf = ({ folder }: ControlPlaneAccess): string => path.join(folder, 'latchkey-installed');
 
 /** For one that begins with the data of another where Latchkey was installed. */
@@ -57,14 +45,9 @@ export async function untilStampsCount(
   plane: ControlPlaneAccess,
   policies = shippedPolicies.length,
 ): Promise<void> {
-  const lists = await asAdministrator(
-    plane,
-    async (client) =>
-      await Promise.all(
-        policyKinds.map((kind) =>
-          client.list<KubeObject>(policyResource(kind), { labelSelector: labels.policyVersion }),
-        ),
-      ),
+  const labelSelector = labels.policyVersion;
+  const lists = await asAdministrator(plane, (client) =>
+    Promise.all(policyKinds.map((kind) => client.list<KubeObject>(policyResource(kind), { labelSelector }))),
   );
   const times = lists.flatMap(({ items }) =>
     items.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '')),

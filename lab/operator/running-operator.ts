@@ -3,11 +3,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { systemNamespace } from '../../src/api/names.ts';
 import { serviceAccounts } from '../../src/api/resources.ts';
-import { createKubeClient } from '../../src/kube/client/client.ts';
-import { kubeConfigSource } from '../../src/kube/client/kube-config.ts';
 import { objectPath } from '../../src/kube/resource-path.ts';
 import type { ControlPlaneAccess } from '../controlplane/access.ts';
 import type { Guard, GuardedProcess } from '../controlplane/guard.ts';
+import { asAdministrator } from './administrator.ts';
 import { shippedNodeOptions } from './node-options.ts';
 import { currentProgram } from './program.ts';
 
@@ -104,14 +103,10 @@ interface TokenRequest {
 
 /** A kubeconfig of a ServiceAccount in the system namespace, with a token by TokenRequest. */
 export async function accountKubeconfig(plane: ControlPlaneAccess, name: string): Promise<string> {
-  const source = kubeConfigSource({ file: plane.adminKubeconfig });
-  const client = createKubeClient({ kubeConfig: source, userAgent: 'latchkey-test' });
-  try {
-    const path = objectPath(serviceAccounts, { namespace: systemNamespace, name }, 'token');
-    const body = { spec: { expirationSeconds: 6 * 3_600 } };
-    const { status } = await client.request<TokenRequest>('POST', path, { body });
-    return await plane.kubeconfigWithToken(`system:serviceaccount:${systemNamespace}:${name}`, status.token);
-  } finally {
-    await client.close();
-  }
+  const path = objectPath(serviceAccounts, { namespace: systemNamespace, name }, 'token');
+  const body = { spec: { expirationSeconds: 6 * 3_600 } };
+  const { status } = await asAdministrator(plane, (client) =>
+    client.request<TokenRequest>('POST', path, { body }),
+  );
+  return await plane.kubeconfigWithToken(`system:serviceaccount:${systemNamespace}:${name}`, status.token);
 }
