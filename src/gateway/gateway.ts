@@ -6,7 +6,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { IdentitySource } from '../kube/client/client-identity.ts';
 import { ConnectionSet } from '../kube/client/connections.ts';
 import type { Clock } from '../kube/clock.ts';
-import { sleep, untilAborted } from '../kube/sleep.ts';
+import { untilAborted } from '../kube/sleep.ts';
 import type { Logger } from '../logger.ts';
 import { TargetAddresses } from '../platform/targets/addresses.ts';
 import { TargetConnections } from '../platform/targets/target-connections.ts';
@@ -37,7 +37,6 @@ import {
   heldBytesLimits,
   maxMissAddresses,
   requestLimits,
-  serverLimits,
   upstreamLimits,
 } from './limits.ts';
 import { createPageServer } from './page/page-server.ts';
@@ -46,13 +45,7 @@ import { upstreamConnections } from './proxy/http/upstream-pool.ts';
 import { Targets } from './proxy/targets.ts';
 import { ApiServerUpstream, type Upstream } from './proxy/upstream.ts';
 import { RequestHandler } from './request-handler.ts';
-import {
-  certificateProblem,
-  followCertificate,
-  readCertificate,
-  type ServingCertificate,
-} from './server/certificate.ts';
-import { GatewayServer } from './server/server.ts';
+import { Servers } from './servers.ts';
 import { LargeBodies, largeBodyLimits } from './turns/large-bodies.ts';
 import { MainThread } from './turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from './yaml/yaml-reader.ts';
@@ -79,7 +72,7 @@ export interface GatewayOptions {
   readonly identity: IdentitySource;
 }
 
-/** Puts the parts of the gateway together: an index of credentials, connections to targets, and a server. */
+/** Puts the parts of the gateway together: an index of credentials, connections to targets, and servers. */
 export class Gateway {
   readonly readiness: HealthChecks;
   readonly #options: GatewayOptions;
@@ -96,17 +89,13 @@ export class Gateway {
   readonly #targetRecords: TargetRecords;
   readonly #targetConnections: TargetConnections;
   readonly #connections: ConnectionSet;
-  readonly #server: GatewayServer;
-  readonly #page: GatewayServer | undefined;
-  /** The one in use; undefined for plain HTTP. */
-  #certificate: ServingCertificate | undefined;
+  readonly #servers: Servers;
   #isStopping = false;
 
   /** Throws ERR_CERTIFICATE. */
   constructor(options: GatewayOptions) {
     const { settings } = options;
     this.#options = options;
-    this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
     this.#targetRecords = this.#createTargetRecords();
     this.#index = this.#createIndex();
     this.#issuer = createIssuerDocuments(options);
@@ -134,28 +123,23 @@ export class Gateway {
       limits: upstreamLimits(settings),
     });
     this.#targets = this.#createTargets(this.#platform);
-    this.#server = this.#createServer(this.#createHandler());
-    this.#page = createPageServer({ ...this.#serverOptions(), settings });
+    this.#servers = this.#createServers(this.#createHandler());
     this.readiness = {
       index: () => this.#index.problem(),
-      certificate: () => this.#certificate && certificateProblem(this.#certificate, options.clock.now()),
+      certificate: () => this.#servers.certificateProblem(),
       shutdown: () => (this.#isStopping ? 'the gateway stops' : undefined),
     };
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
     const ended = new AbortController();
     const watched = [this.#index, this.#issuer, this.#sitePolicy];
     const watching = watched.map((each) => each.run(ended.signal));
-    const running = [...watching, this.#followCertificate(signal)];
-    const { address, port } = await this.#server.listen();
-    log.info({ purpose: 'requests', address, port }, 'listening');
-    const page = await this.#page?.listen();
-    if (page !== undefined)
-      log.info({ purpose: 'page', address: page.address, port: page.port }, 'listening');
+    const running = [...watching, this.#servers.followCertificate(signal)];
+    await this.#servers.listen();
     await untilAborted(signal);
-    await this.#stop();
+    this.#isStopping = true;
+    await this.#servers.stop();
     await this.#removals.drain();
     this.#audits?.close();
     ended.abort();
@@ -186,31 +170,17 @@ export class Gateway {
     );
   }
 
-  #createServer(handler: RequestHandler): GatewayServer {
+  #createServers(handler: RequestHandler): Servers {
     const { settings } = this.#options;
-    return new GatewayServer({
-      ...this.#serverOptions(),
-      address: settings.listenAddress,
-      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
-      onRequest: (request, response) => handler.handle(request, response),
-      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
-    });
-  }
-
-  /** Of both servers. */
-  #serverOptions() {
-    const { settings, clock, metrics } = this.#options;
-    return {
-      certificate: this.#certificate,
-      limits: serverLimits(settings),
-      clock,
-      onConnectionClosed: (limit: string) => metrics.closedConnections.inc({ limit }),
-      onRefused: (error: string) => metrics.refusals.inc({ error }),
-      proxies: {
-        trusted: settings.trustedProxies,
-        sendHeader: settings.proxyProtocol === 'required',
+    return new Servers({
+      ...this.#options,
+      handlers: {
+        ...(this.#audits && { onRequestRefused: this.#audits.refused }),
+        onRequest: (request, response) => handler.handle(request, response),
+        mayBecomeTunnel: (request) => handler.mayBecomeTunnel(request),
       },
-    };
+      other: { purpose: 'page', create: (shared) => createPageServer({ ...shared, settings }) },
+    });
   }
 
   #createAudits(): RequestAudits | undefined {
@@ -221,7 +191,7 @@ export class Gateway {
         sink,
         clock,
         withHash: (hash) => this.#index.records.withHash(hash),
-        clientAddress: (request) => this.#server.clientAddress(request),
+        clientAddress: (request) => this.#servers.clientAddress(request),
       })
     );
   }
@@ -247,7 +217,7 @@ export class Gateway {
       sitePolicy: this.#sitePolicy.current,
       held: new HeldBytes(heldBytesLimits),
       quota: new Quota({ records, now: () => clock.now(), limits }),
-      clientAddress: (request: IncomingMessage) => this.#server.clientAddress(request),
+      clientAddress: (request: IncomingMessage) => this.#servers.clientAddress(request),
     };
     return new Endpoints({
       ...{ ...this.#options, ...shared },
@@ -280,8 +250,8 @@ export class Gateway {
       endpoints: this.#createEndpoints(misses),
       mainThread: new MainThread({ clock, isAlone: (user) => this.#open.isAlone(user) }),
       largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
-      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
-      clientAddress: (request) => this.#server.clientAddress(request),
+      onAuthenticated: (socket, user) => this.#servers.authenticated(socket, user),
+      clientAddress: (request) => this.#servers.clientAddress(request),
     });
   }
 
@@ -296,28 +266,6 @@ export class Gateway {
       permissions: this.#permissions,
       limits: requestLimits(settings),
     });
-  }
-
-  async #followCertificate(signal: AbortSignal): Promise<void> {
-    const { clock, log, settings } = this.#options;
-    const { tlsFolder: folder } = settings;
-    if (folder === undefined || this.#certificate === undefined) return;
-    const onChange = (certificate: ServingCertificate) => {
-      this.#certificate = certificate;
-      this.#server.replaceCertificate(certificate);
-      this.#page?.replaceCertificate(certificate);
-    };
-    await followCertificate({ folder, current: this.#certificate, clock, log, onChange }, signal);
-  }
-
-  /** Load balancers go on sending requests until they have seen that this replica is not ready. */
-  async #stop(): Promise<void> {
-    const { clock, settings } = this.#options;
-    this.#isStopping = true;
-    const servers = [this.#server, this.#page].filter((server) => server !== undefined);
-    for (const server of servers) server.drain();
-    await sleep(clock, settings.shutdownDelayMs);
-    await Promise.all(servers.map((server) => server.close(settings.shutdownGraceMs)));
   }
 }
 

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AuditSink } from '../../audit/sink.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { IdentitySource } from '../../kube/client/client-identity.ts';
 import { ConnectionSet } from '../../kube/client/connections.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { sleep, untilAborted } from '../../kube/sleep.ts';
+import { untilAborted } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import type { DirectEndpointSettings } from '../../settings/direct-endpoint.ts';
 import type { HealthChecks } from '../../telemetry/health.ts';
@@ -17,18 +17,13 @@ import { Misses } from '../gate/misses.ts';
 import { OpenRequests } from '../gate/open-requests.ts';
 import { TargetRecords } from '../index/target-records.ts';
 import { limitedLog } from '../limited-log.ts';
-import { heldBytesLimits, maxMissAddresses, requestLimits, serverLimits, upstreamLimits } from '../limits.ts';
+import { heldBytesLimits, maxMissAddresses, requestLimits, upstreamLimits } from '../limits.ts';
 import { upstreamConnections } from '../proxy/http/upstream-pool.ts';
 import { ApiServerUpstream } from '../proxy/upstream.ts';
 import { RequestHandler } from '../request-handler.ts';
-import {
-  certificateProblem,
-  followCertificate,
-  readCertificate,
-  type ServingCertificate,
-} from '../server/certificate.ts';
+import type { ServingCertificate } from '../server/certificate.ts';
 import { errorAnswer } from '../server/error-answer.ts';
-import { GatewayServer } from '../server/server.ts';
+import { Servers } from '../servers.ts';
 import { LargeBodies, largeBodyLimits } from '../turns/large-bodies.ts';
 import { MainThread } from '../turns/main-thread.ts';
 import { YAMLReader, yamlLimits } from '../yaml/yaml-reader.ts';
@@ -74,16 +69,13 @@ export class DirectEndpoint {
   readonly #targets: EndpointTargets;
   readonly #open: OpenRequests;
   readonly #audits: RequestAudits | undefined;
-  readonly #server: GatewayServer;
-  readonly #webhook: WebhookServer | undefined;
-  #certificate: ServingCertificate | undefined;
+  readonly #servers: Servers;
   #isStopping = false;
 
   /** Throws ERR_CERTIFICATE. */
   constructor(options: DirectEndpointOptions) {
     const { settings, clock, client, log, endpointMetrics: metrics } = options;
     this.#options = options;
-    this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
     this.#own = new OwnCluster({ client, clock, log });
     this.#followed = new FollowedCredentials({
       ...settings,
@@ -111,33 +103,23 @@ export class DirectEndpoint {
     });
     this.#open = this.#createOpenRequests();
     this.#audits = this.#createAudits();
-    this.#server = this.#createServer(this.#createHandler());
-    this.#webhook = this.#createWebhook();
+    this.#servers = this.#createServers(this.#createHandler());
     this.readiness = {
       index: () => this.#problem(),
-      certificate: () => this.#certificate && certificateProblem(this.#certificate, clock.now()),
+      certificate: () => this.#servers.certificateProblem(),
       shutdown: () => (this.#isStopping ? 'the direct endpoint stops' : undefined),
     };
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { log, clock, settings } = this.#options;
     const ended = new AbortController();
     await this.#record.load();
     const parts = [this.#own, this.#follower, this.#record].map((each) => each.run(ended.signal));
-    const running = [...parts, this.#followCertificate(signal)];
-    const { address, port } = await this.#server.listen();
-    log.info({ purpose: 'requests', address, port }, 'listening');
-    const webhook = await this.#webhook?.listen();
-    if (webhook !== undefined) {
-      const { address, port } = webhook;
-      log.info({ purpose: 'webhook', address, port }, 'listening');
-    }
+    const running = [...parts, this.#servers.followCertificate(signal)];
+    await this.#servers.listen();
     await untilAborted(signal);
     this.#isStopping = true;
-    this.#server.drain();
-    await sleep(clock, settings.shutdownDelayMs);
-    await Promise.all([this.#server, this.#webhook].map((each) => each?.close(settings.shutdownGraceMs)));
+    await this.#servers.stop();
     this.#audits?.close();
     ended.abort();
     await Promise.all(running);
@@ -203,43 +185,38 @@ export class DirectEndpoint {
       endpoints: new TargetEndpoints({ yaml, held, settings, client, permissions: never, targetRecords }),
       mainThread: new MainThread({ clock, isAlone }),
       largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
-      onAuthenticated: (socket, user) => this.#server.authenticated(socket, user),
-      clientAddress: (request) => this.#server.clientAddress(request),
+      onAuthenticated: (socket, user) => this.#servers.authenticated(socket, user),
+      clientAddress: (request) => this.#servers.clientAddress(request),
       refusals: refusalsOf(settings.cluster),
     });
   }
 
-  #createServer(handler: RequestHandler): GatewayServer {
-    const { settings, clock, metrics } = this.#options;
+  #createServers(handler: RequestHandler): Servers {
     const own = (request: IncomingMessage) => {
-      request.url = withOwnCluster(request.url ?? '', settings.cluster);
+      request.url = withOwnCluster(request.url ?? '', this.#options.settings.cluster);
       return request;
     };
-    return new GatewayServer({
-      address: settings.listenAddress,
-      certificate: this.#certificate,
-      limits: serverLimits(settings),
-      clock,
-      onConnectionClosed: (limit: string) => metrics.closedConnections.inc({ limit }),
-      onRefused: (error: string) => metrics.refusals.inc({ error }),
-      proxies: { trusted: settings.trustedProxies, sendHeader: settings.proxyProtocol === 'required' },
-      ...(this.#audits && { onRequestRefused: this.#audits.refused }),
-      onRequest: (request: IncomingMessage, response: ServerResponse) =>
-        handler.handle(own(request), response),
-      mayBecomeTunnel: (request) => handler.mayBecomeTunnel(own(request)),
+    return new Servers({
+      ...this.#options,
+      handlers: {
+        ...(this.#audits && { onRequestRefused: this.#audits.refused }),
+        onRequest: (request, response) => handler.handle(own(request), response),
+        mayBecomeTunnel: (request) => handler.mayBecomeTunnel(own(request)),
+      },
+      other: { purpose: 'webhook', create: ({ certificate }) => this.#createWebhook(certificate) },
     });
   }
 
-  #createWebhook(): WebhookServer | undefined {
+  #createWebhook(certificate: ServingCertificate | undefined): WebhookServer | undefined {
     const { settings, clock, webhookClientCA: clientCA, endpointMetrics } = this.#options;
-    if (clientCA === undefined || this.#certificate === undefined) return undefined;
+    if (clientCA === undefined || certificate === undefined) return undefined;
     const judge = {
       cluster: settings.cluster,
       followed: this.#followed,
       problem: () => this.#problem(),
     };
     return new WebhookServer({
-      ...{ address: settings.webhookAddress, certificate: this.#certificate, clientCA, clock },
+      ...{ address: settings.webhookAddress, certificate, clientCA, clock },
       judge: (spec) => judgeReview(spec, judge),
       onAnswer: (answer) => endpointMetrics.reviews.inc({ answer }),
     });
@@ -247,20 +224,8 @@ export class DirectEndpoint {
 
   #createAudits(): RequestAudits | undefined {
     const { audit: sink, clock } = this.#options;
-    const clientAddress = (request: IncomingMessage) => this.#server.clientAddress(request);
+    const clientAddress = (request: IncomingMessage) => this.#servers.clientAddress(request);
     return sink && new RequestAudits({ sink, clock, withHash: () => [], clientAddress });
-  }
-
-  async #followCertificate(signal: AbortSignal): Promise<void> {
-    const { clock, log, settings } = this.#options;
-    const { tlsFolder: folder } = settings;
-    if (folder === undefined || this.#certificate === undefined) return;
-    const onChange = (certificate: ServingCertificate) => {
-      this.#certificate = certificate;
-      this.#server.replaceCertificate(certificate);
-      this.#webhook?.replaceCertificate(certificate);
-    };
-    await followCertificate({ folder, current: this.#certificate, clock, log, onChange }, signal);
   }
 }
 

@@ -1,12 +1,13 @@
 import type { GatewaySettings } from '../../settings/gateway.ts';
-import type { ServingCertificate } from '../server/certificate.ts';
 import { GatewayServer, type GatewayServerOptions } from '../server/server.ts';
 import { Page } from './page.ts';
 
 export interface PageServerOptions
-  extends Pick<GatewayServerOptions, 'clock' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'> {
+  extends Pick<
+    GatewayServerOptions,
+    'clock' | 'certificate' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'
+  > {
   readonly settings: GatewaySettings;
-  readonly certificate: ServingCertificate | undefined;
 }
 
 /** No connection of the page carries a credential, so none of them keeps out the clients of the gateway. */
