@@ -1,5 +1,5 @@
 import { defined } from '../../api/json.ts';
-import { sessionsFile } from '../session/sessions-file.ts';
+import { sessionsFile } from '../session/places.ts';
 import type { Context } from '../shared/context.ts';
 import {
   cachePlace,

@@ -31,3 +31,6 @@ function folder(given: string | undefined, ofWindows: string | undefined, { home
 }
 
 export const homeOf = (env: Surroundings['env']): string => env['HOME'] || env['USERPROFILE'] || '.';
+
+export const sessionsFile = (context: Surroundings): string =>
+  path.join(configFolder(context), 'sessions.json');

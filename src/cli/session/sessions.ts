@@ -1,8 +1,8 @@
 import { asObject, asText, defined, isObject, parseJSON } from '../../api/json.ts';
 import type { Context } from '../shared/context.ts';
 import { Failure } from '../shared/failure.ts';
+import { sessionsFile } from './places.ts';
 import { readPrivate, writePrivate } from './private-file.ts';
-import { sessionsFile } from './sessions-file.ts';
 
 /** A key that `latchkey login` keeps, for one gateway. */
 export interface Session {

@@ -1,6 +1,7 @@
 import { group, version } from '../../api/names.ts';
-import { clusters, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
-import type { RequestMeaning } from '../../scope/requests/resolve-request.ts';
+import { clusters, projects, spaceInstances, virtualClusterInstances } from '../../api/resources.ts';
+import { readPairs } from '../../scope/requests/list-query.ts';
+import type { RequestMeaning, ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 
 const kinds: ReadonlySet<string> = new Set(
   [virtualClusterInstances, spaceInstances, clusters].map(({ plural }) => plural),
@@ -25,3 +26,22 @@ export const isTargetRead = ({
   kinds.has(resource) &&
   subresource === '' &&
   verbs.has(verb);
+
+const instanceKinds: ReadonlySet<string> = new Set([virtualClusterInstances.plural, spaceInstances.plural]);
+
+/** A get or a list of instances on the platform with `extended=true`: the gateway itself answers it. */
+export function isExtendedRead(asked: RequestMeaning & Pick<Partial<ResolvedRequest>, 'forward'>): boolean {
+  const { target, apiGroup, resource, subresource, verb, forward: path = '' } = asked;
+  if (target.kind !== 'management' || apiGroup !== group || !instanceKinds.has(resource)) return false;
+  if (subresource !== '' || (verb !== 'get' && verb !== 'list')) return false;
+  const mark = path.indexOf('?');
+  if (mark === -1 || !path.includes('extended')) return false;
+  return readPairs(path.slice(mark)).find(({ key }) => key === 'extended')?.value === 'true';
+}
+
+/** The same request about the projects that such a list goes through. */
+export const aboutProjects = (asked: RequestMeaning): RequestMeaning => ({
+  ...asked,
+  ...{ verb: 'list', resource: projects.plural, subresource: '' },
+  ...{ namespace: '', name: '', allNamespaces: false },
+});

@@ -1,6 +1,9 @@
+import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { allCredentialKinds, byCredentialKind, type CredentialKind } from '../../api/credential-kinds.ts';
-import { asObject } from '../../api/json.ts';
+import { asCount, asObject } from '../../api/json.ts';
+import { reasons } from '../../api/reasons.ts';
 import { credentialResources } from '../../api/resources.ts';
+import { parseConditions } from '../../credentials/confirmation.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
@@ -8,7 +11,6 @@ import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { InformerSource, Informers } from '../../platform/informers.ts';
 import { Arrivals } from './arrivals.ts';
-import { isStillStopped } from './lasting-stop.ts';
 import { ownersOf } from './ownership.ts';
 
 /** All credentials, as the gateway knows them. */
@@ -58,4 +60,17 @@ function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord
   if (auth !== certificate && !record.kubeConfig?.clientCert) return record;
   const { credentialHash: _, previous: __, ...status } = record.status;
   return { ...record, status };
+}
+
+/**
+ * Whether a key that was disabled is enabled by its spec alone. The policy that says who may enable it may be away for a moment, so only
+ * the operator ends an emergency stop. While none runs, the key stays disabled. All other keys work on.
+ */
+export function isStillStopped(object: KubeObject, previous: LiveRecord | undefined): boolean {
+  const status = asObject((object as { status?: unknown }).status);
+  const { uid, generation = 0 } = object.metadata;
+  if ((asCount(status['observedGeneration']) ?? 0) >= generation) return false;
+  const ready = findCondition(parseConditions(status['conditions']), conditionTypes.ready);
+  // No condition says that it was disabled if no operator has seen it, but this process may have.
+  return ready?.reason === reasons.disabled || (previous?.uid === uid && previous.disabled);
 }

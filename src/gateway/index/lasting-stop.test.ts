@@ -3,7 +3,7 @@ import { credentialObject } from '../../../test/builders/credential-object.ts';
 import { reasons } from '../../api/reasons.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { isStillStopped } from './lasting-stop.ts';
+import { isStillStopped } from './credential-records.ts';
 
 interface Case {
   readonly observed?: number;

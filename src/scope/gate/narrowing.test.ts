@@ -3,8 +3,7 @@ import { projectsByName } from '../../../test/builders/projects.ts';
 import { apiPrefix } from '../request-path.ts';
 import { resolveRequest } from '../requests/resolve-request.ts';
 import { compileScope } from './compile-scope.ts';
-import { narrowQuery } from './narrow-query.ts';
-import { narrowingOf } from './narrowing.ts';
+import { narrowingOf, narrowQuery } from './narrowing.ts';
 
 const namespaced = ['metadata.namespace!=latchkey-system', 'metadata.namespace!=latchkey-targets'];
 const ofNamespaces = ['metadata.name!=latchkey-system', 'metadata.name!=latchkey-targets'];

@@ -4,12 +4,11 @@ import { spaceInstances, virtualClusterInstances } from '../../../api/resources.
 import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import type { AccessQuestion } from '../../../platform/access-review.ts';
 import { authorise } from '../../../scope/gate/authorise.ts';
-import { narrowQuery } from '../../../scope/gate/narrow-query.ts';
-import { narrowingOf } from '../../../scope/gate/narrowing.ts';
+import { narrowingOf, narrowQuery } from '../../../scope/gate/narrowing.ts';
 import type { RequestTarget } from '../../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
 import { explainDenial } from '../../gate/authorise.ts';
-import { aboutProjects, isExtendedRead } from '../../gate/extended-reads.ts';
+import { aboutProjects, isExtendedRead } from '../../gate/target-reads.ts';
 import { forward } from '../../proxy/forward.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
 import {
@@ -24,7 +23,7 @@ import { readAccept } from '../shared/list-options.ts';
 import { answerFailure, Refusal, refuse, sendObject } from '../shared/reply.ts';
 import { tooManyBytes } from '../shared/request-body.ts';
 import { findProjects, type Project } from './project-rights.ts';
-import { isTargetInScope } from './target-scope.ts';
+import { isTargetInScope } from './usable-targets.ts';
 
 /** Bytes of one answer: some thousand instances. */
 const ofList = 2 ** 23;

@@ -1,8 +1,7 @@
 import { asObject, isObject, parseJSON } from '../../../api/json.ts';
 import { apiServices } from '../../../api/resources.ts';
 import { ignoreNotFound } from '../../../kube/kube-error.ts';
-import { narrowQuery } from '../../../scope/gate/narrow-query.ts';
-import { type Narrowing, narrowingOf } from '../../../scope/gate/narrowing.ts';
+import { type Narrowing, narrowingOf, narrowQuery } from '../../../scope/gate/narrowing.ts';
 import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts';
 import { selectsByNamespace } from '../../../scope/requests/resource-tables.ts';
 import type { Verdict } from '../../index/verdict.ts';

@@ -13,7 +13,6 @@ import type {
 } from '../../../platform/targets/target-record.ts';
 import { authorise } from '../../../scope/gate/authorise.ts';
 import { forward } from '../../proxy/forward.ts';
-import { ageOf } from '../shared/age.ts';
 import {
   type Endpoint,
   type EndpointRequest,
@@ -32,6 +31,7 @@ import {
 } from '../shared/list-options.ts';
 import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
 import { findProject, findProjects, type Project } from './project-rights.ts';
+import { ageOf } from './target-table.ts';
 
 type Show = (request: EndpointRequest, services: EndpointServices) => Promise<JsonObject>;
 

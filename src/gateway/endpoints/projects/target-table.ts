@@ -1,6 +1,5 @@
 import { asObject, defined, type JsonObject } from '../../../api/json.ts';
 import { clusters, spaceInstances, virtualClusterInstances } from '../../../api/resources.ts';
-import { ageOf } from '../shared/age.ts';
 import { metadataOf } from '../shared/list-options.ts';
 
 /** The columns of the kinds, as the `additionalPrinterColumns` of crds/ have them; a test compares the two. */
@@ -59,3 +58,17 @@ const column = (name: string, format = '', description = ''): JsonObject => ({
 /** A field that is not there has an empty cell. */
 const read = (object: JsonObject, path: string): unknown =>
   path.split('.').reduce<unknown>((part, name) => asObject(part)[name], object) ?? '';
+
+/** The time since an instant, as short as in the tables of the API server. */
+export function ageOf(created: string, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(created)) / 1_000));
+  if (Number.isNaN(seconds)) return '<unknown>';
+  const units = [
+    ['s', 1, 120],
+    ['m', 60, 180],
+    ['h', 3_600, 48],
+    ['d', 86_400, 730],
+  ] as const;
+  const [unit, length] = units.find(([, each, max]) => seconds < each * max) ?? ['y', 31_536_000];
+  return `${Math.floor(seconds / length)}${unit}`;
+}

@@ -9,12 +9,14 @@ import {
 } from '../../../api/resources.ts';
 import type { Store, StoredRecord } from '../../../kube/cache/store.ts';
 import { type KubeObject, parseKey } from '../../../kube/object.ts';
-import type { RequestTarget } from '../../../scope/request-path.ts';
+import { authorise } from '../../../scope/gate/authorise.ts';
+import { apiPrefix, formatTarget, type RequestTarget } from '../../../scope/request-path.ts';
+import { resolveRequest } from '../../../scope/requests/resolve-request.ts';
+import type { Verdict } from '../../index/verdict.ts';
 import { manifestAnnotations, without } from '../own/secrets.ts';
 import { recordNames } from '../own/sent-object.ts';
 import { type EndpointRequest, type EndpointServices, eachInTurn } from '../shared/endpoint.ts';
 import type { AcceptedForm } from '../shared/list-options.ts';
-import { isTargetInScope } from './target-scope.ts';
 
 export interface TargetQuestion {
   readonly resource: Resource;
@@ -204,4 +206,18 @@ export function asJSON(object: KubeObject): JsonObject {
     metadata: { ...shown, ...(Object.keys(left).length === 0 ? {} : { annotations: left }) },
     ...(isObject(spec) ? { spec: without(spec, ['kubeConfigSecretRef']) } : {}),
   };
+}
+
+/** Stands for the namespace that a space is: a look at what there is takes any. */
+const anyPlace = { namespace: 'any', isPlatform: true } as const;
+
+/** Whether the scopes of a credential let it see what there is in that target. */
+export function isTargetInScope({ gates }: Pick<Verdict, 'gates'>, target: RequestTarget): boolean {
+  const path = formatTarget(target);
+  if (path === undefined) return false;
+  if (gates.length === 0) return true;
+  const request = resolveRequest({
+    ...{ method: 'GET', target: `${apiPrefix}${path}/version`, contentType: undefined },
+  });
+  return !('problem' in request) && authorise({ gates, request, place: anyPlace }).allowed;
 }

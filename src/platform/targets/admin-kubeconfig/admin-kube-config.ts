@@ -1,6 +1,5 @@
-import { isBase64Of } from './base64.ts';
 import { findFields, parseServer } from './fields.ts';
-import { checkPair, checkUsable, parseCertificates, parsePrivateKey, toPem } from './pem.ts';
+import { checkPair, checkUsable, isBase64Of, parseCertificates, parsePrivateKey, toPem } from './pem.ts';
 import { type Plain, readPlainYAML } from './plain-yaml.ts';
 import { KubeConfigRefusal, refusals } from './refusals.ts';
 
