@@ -12,18 +12,12 @@ import {
   readCertificate,
   type ServingCertificate,
 } from './server/certificate.ts';
-import { GatewayServer, type GatewayServerOptions } from './server/server.ts';
+import { GatewayServer, type GatewayServerOptions, type SharedServerOptions } from './server/server.ts';
 
 /** Of the page, or of the authorization webhook. */
 export interface OtherServer extends Pick<GatewayServer, 'listen' | 'replaceCertificate' | 'close'> {
   readonly drain?: () => void;
 }
-
-/** Shared by the server of requests and the other one. */
-export type SharedOptions = Pick<
-  GatewayServerOptions,
-  'clock' | 'certificate' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'
->;
 
 export interface ServersOptions {
   readonly settings: ServersSettings;
@@ -36,7 +30,7 @@ export interface ServersOptions {
     /** For the log line. */
     readonly purpose: string;
     /** Undefined: this process has no other server. */
-    readonly create: (shared: SharedOptions) => OtherServer | undefined;
+    readonly create: (shared: SharedServerOptions) => OtherServer | undefined;
   };
 }
 
@@ -65,7 +59,7 @@ export class Servers {
     const { settings, clock, metrics, handlers, other } = options;
     this.#options = options;
     this.#certificate = settings.tlsFolder === undefined ? undefined : readCertificate(settings.tlsFolder);
-    const shared: SharedOptions = {
+    const shared: SharedServerOptions = {
       clock,
       certificate: this.#certificate,
       limits: serverLimits(settings),

@@ -1,12 +1,8 @@
 import type { GatewaySettings } from '../../settings/gateway.ts';
-import { GatewayServer, type GatewayServerOptions } from '../server/server.ts';
+import { GatewayServer, type SharedServerOptions } from '../server/server.ts';
 import { Page } from './page.ts';
 
-export interface PageServerOptions
-  extends Pick<
-    GatewayServerOptions,
-    'clock' | 'certificate' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'
-  > {
+export interface PageServerOptions extends SharedServerOptions {
   readonly settings: GatewaySettings;
 }
 

@@ -52,6 +52,12 @@ export interface GatewayServerOptions {
   readonly mayBecomeTunnel?: (request: IncomingMessage) => boolean;
 }
 
+/** Options that all servers of one process have in common. */
+export type SharedServerOptions = Pick<
+  GatewayServerOptions,
+  'clock' | 'certificate' | 'limits' | 'onConnectionClosed' | 'onRefused' | 'proxies'
+>;
+
 /**
  * Requests that a client may send before it has the answer to the one before. Few do, and each may have sixteen kilobytes of headers: with
  * many of them behind the watches of one user the memory was full.

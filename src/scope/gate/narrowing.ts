@@ -48,14 +48,14 @@ const noNamespace = '-';
  * Adds terms to the selectors of a list. They stand in front: behind a backslash of the client's they would be a part of its last
  * value. What the API server does not read goes no further, since a program behind it could.
  */
-export function narrowQuery(forward: string, { fields, labels }: Narrowing): string {
+export function narrowQuery(forward: string, narrowing: Narrowing): string {
   const mark = forward.indexOf('?');
   const [path, query] = mark === -1 ? [forward, ''] : [forward.slice(0, mark), forward.slice(mark)];
   const pairs = readPairs(query);
   const values = firstValues(pairs);
   const selectors = [
-    ...selector('fieldSelector', fields, values.get('fieldSelector')),
-    ...selector('labelSelector', labels, values.get('labelSelector')),
+    ...selector('fieldSelector', narrowing.fields, values.get('fieldSelector')),
+    ...selector('labelSelector', narrowing.labels, values.get('labelSelector')),
   ];
   const replaced = new Set(selectors.map(([name]) => name));
   const kept = pairs.filter(({ key }) => !replaced.has(key)).map(({ text }) => text);
