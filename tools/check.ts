@@ -10,7 +10,7 @@ const steps: Readonly<Record<string, readonly string[]>> = {
   'reference pages': ['node', 'tools/generate-reference.ts', '--check'],
   'Helm chart': ['node', 'tools/generate-install.ts', '--check'],
   'circles between folders': ['node', 'tools/folders/main.ts'],
-  'lock file': ['node', 'tools/lockcheck/main.ts'],
+  'lock file': ['node', 'tools/package-lock/main.ts'],
   'members that only tests use': ['node', 'tools/members/main.ts'],
   'dead code': ['knip', '--no-progress'],
   'code that only tests use': ['knip', '--no-progress', '--production'],

@@ -5,7 +5,7 @@ import { toCredentialRecord } from '../../src/credentials/credential-record.ts';
 import { tokenIDBytes, tokenIDHash } from '../../src/credentials/token-id.ts';
 import { signToken, tokenTooLarge } from '../../src/credentials/tokens/sign-token.ts';
 import { generateSigningKey } from '../../src/credentials/tokens/signing-key.ts';
-import type { IssueCredential } from '../../src/operator/credentials/issued/decision.ts';
+import type { IssueCredential } from '../../src/operator/credentials/issued/issued-steps.ts';
 import { claimsOf } from '../../src/operator/credentials/tokens/claims.ts';
 import type { Operation, Works } from '../measure/worker-process.ts';
 

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { version } from '../../src/version.ts';
 import { type KubeManifest, renderKustomization } from '../install/kustomization.ts';
-import { defaultValues, withDefaults } from './default-values.ts';
+import { valuesSchema, valuesYaml } from './render-values.ts';
+import { defaultValues, withDefaults } from './reuse-values.ts';
 import { documents, Slots, when } from './template.ts';
 import type { ChartValue } from './values.ts';
-import { valuesSchema, valuesYaml } from './values-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const header = '# Written by `npm run generate` from config/ and crds/. Do not edit.\n';

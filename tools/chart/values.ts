@@ -58,8 +58,7 @@ export const chartValues = (shipped: ShippedDefaults): readonly ChartValue[] => 
   ...extras(shipped),
 ];
 
-/** Of a chart whose pods are in this namespace. */
-/** `bound`: what belongs to an image of the same version. */
+/** Of a chart whose pods are in this namespace. `bound`: the parts that belong to an image of the same version. */
 export const imageValues = (image: string, namespace: string, bound: string): readonly ChartValue[] => [
   {
     path: 'image.repository',

@@ -20,8 +20,8 @@ import {
 import { accessKeyBytes, generateAccessKey } from '../../credentials/keys/access-key.ts';
 import { Failure } from '../shared/failure.ts';
 import { cachePlace, readCache, rememberGiven, wasGiven } from './cache.ts';
+import { lockLifeMs, takeLock } from './cache-lock.ts';
 import { answerFromCache } from './fast-path.ts';
-import { lockLifeMs, takeLock } from './lock.ts';
 
 let person: Person;
 beforeEach(() => {

@@ -13,7 +13,7 @@ import {
   wasGiven,
   writeCache,
 } from './cache.ts';
-import { lockLifeMs, takeLock } from './lock.ts';
+import { lockLifeMs, takeLock } from './cache-lock.ts';
 
 /** A credential, fresh from the gateway. */
 export interface Obtained {

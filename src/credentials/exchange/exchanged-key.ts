@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatInstant } from '../../api/instant.ts';
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion, annotations as names } from '../../api/names.ts';
-import type { AcceptedClaims } from './claims.ts';
+import type { AcceptedClaims } from './check-claims.ts';
 import type { Login } from './login.ts';
 
 /** A token that is exchanged. */

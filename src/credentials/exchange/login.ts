@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../api/json.ts';
 import type { LoginMapping } from '../../api/trusted-issuer.ts';
 import { isCleanName, isReserved, maxGroups } from '../identity.ts';
-import { isText } from './claims.ts';
+import { isText } from './check-claims.ts';
 
 /** A person, as their token says. */
 export interface Login {

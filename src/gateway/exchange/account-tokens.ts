@@ -1,7 +1,7 @@
 import { asObject, asText, asTexts, type JsonObject } from '../../api/json.ts';
 import { serviceAccounts, systemNamespace } from '../../api/names.ts';
 import { tokenReviews } from '../../api/resources.ts';
-import { type AcceptedClaims, checkClaims } from '../../credentials/exchange/claims.ts';
+import { type AcceptedClaims, checkClaims } from '../../credentials/exchange/check-claims.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import type { Logger } from '../../logger.ts';

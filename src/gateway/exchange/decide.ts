@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../api/json.ts';
-import type { AcceptedClaims } from '../../credentials/exchange/claims.ts';
+import type { AcceptedClaims } from '../../credentials/exchange/check-claims.ts';
 import {
   childKey,
   type ExchangedToken,

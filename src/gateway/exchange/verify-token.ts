@@ -1,6 +1,6 @@
 import { compactVerify, errors } from 'jose';
 import type { TrustedIssuer } from '../../api/trusted-issuer.ts';
-import { type AcceptedClaims, checkClaims, maxTokenAgeMs } from '../../credentials/exchange/claims.ts';
+import { type AcceptedClaims, checkClaims, maxTokenAgeMs } from '../../credentials/exchange/check-claims.ts';
 import { type IssuerKeys, KeysUnavailable } from './key-sets.ts';
 import { headerProblem, type ReadToken } from './read-token.ts';
 

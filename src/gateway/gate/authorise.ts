@@ -11,8 +11,8 @@ import {
 } from '../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { aboutProjects, isExtendedRead } from './answered-reads.ts';
 import { isOwnRequest } from './own-objects.ts';
-import { aboutProjects, isExtendedRead } from './target-reads.ts';
 
 /** A review is about a request that has no query. */
 type AskedRequest = RequestMeaning & Pick<Partial<ResolvedRequest>, 'forward'>;

@@ -1,5 +1,5 @@
 import { checkAccessKey } from '../../credentials/keys/access-key.ts';
-import { isHeader } from '../server/request-gate.ts';
+import { isHeader } from '../server/request-head.ts';
 
 export type Bearer =
   | { readonly bearer: string; readonly isAccessKey: boolean }

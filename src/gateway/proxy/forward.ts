@@ -5,7 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import type { Trail } from '../audit/trail.ts';
 import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
-import { isHeader } from '../server/request-gate.ts';
+import { isHeader } from '../server/request-head.ts';
 import { warningOf } from '../server/warning.ts';
 import { isLargeBody, type Release } from '../turns/large-bodies.ts';
 import { UpstreamBusy } from '../turns/request-slots.ts';

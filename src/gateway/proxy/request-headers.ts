@@ -1,4 +1,4 @@
-import { isHeader } from '../server/request-gate.ts';
+import { isHeader } from '../server/request-head.ts';
 
 /** Never passed on: about one connection only, about who asks, or what the API server would believe of a proxy in front of it. */
 const dropped: ReadonlySet<string> = new Set([

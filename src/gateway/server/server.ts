@@ -9,7 +9,7 @@ import type { ServingCertificate } from './certificate.ts';
 import { type ConnectionLimits, Connections, type ExceededLimit } from './connections.ts';
 import { type ErrorAnswer, errorAnswer, rawError, sendError } from './error-answer.ts';
 import { takeProxyHeader } from './proxy-protocol.ts';
-import { checkRequestHead, type RequestLimits, tooManyHeaders, unknownMethod } from './request-gate.ts';
+import { checkRequestHead, type RequestLimits, tooManyHeaders, unknownMethod } from './request-head.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
 import { UpgradedResponse } from './upgraded-response.ts';
 

@@ -1,16 +1,16 @@
 import type { WatchEvent, WatchStreamOptions } from '../client/watch-stream.ts';
 import { badAnswer, kubeErrorFromStatus, unreachable } from '../kube-error.ts';
-import { Milestone } from '../milestone.ts';
 import { isNewerVersion, keyOf } from '../object.ts';
 import { collectionPath } from '../resource-path.ts';
 import { TimeSlice } from '../time-slice.ts';
 import { Freshness } from './freshness.ts';
+import { Milestone } from './milestone.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import { Retries } from './retries.ts';
 import type { StoredRecord } from './store.ts';
 import { StoreFeed } from './store-feed.ts';
 import { StreamedLists } from './streamed-lists.ts';
-import { isRefusalOfStreaming, isResumable, isUnservedKind } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable, isUnservedKind } from './watch-errors.ts';
 import {
   answerMs,
   askForBytes,

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { KubeError } from '../kube-error.ts';
 import { Outage } from '../outage.ts';
 import { sleep } from '../sleep.ts';
-import { retryAfterOf } from './watch-recovery.ts';
+import { retryAfterOf } from './watch-errors.ts';
 
 export interface RetriesOptions {
   readonly clock: Clock;

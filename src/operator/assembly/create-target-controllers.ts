@@ -20,6 +20,7 @@ import {
 import type { CredentialStores } from '../credentials/credential-stores.ts';
 import { PermissionReviews } from '../credentials/permission-reviews.ts';
 import type { Controller } from '../shared/controller.ts';
+import { decideCluster, decideInstance, type TargetStep } from '../targets/decide-target.ts';
 import { PlatformIdentity } from '../targets/platform-identity.ts';
 import { RecheckSchedule } from '../targets/recheck-schedule.ts';
 import { ReferenceCheck } from '../targets/reference-check.ts';
@@ -28,7 +29,6 @@ import { SpaceController } from '../targets/space-controller.ts';
 import { SpaceNamespace } from '../targets/space-namespace.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
 import { type ConnectedRecord, TargetFinalizer } from '../targets/target-finalizer.ts';
-import { decideCluster, decideInstance, type TargetStep } from '../targets/target-policy.ts';
 import { TargetReconciler } from '../targets/target-reconciler.ts';
 import { TargetSecrets } from '../targets/target-secrets.ts';
 import type { AnyTargetRecord } from '../targets/target-status.ts';

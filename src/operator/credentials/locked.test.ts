@@ -11,7 +11,7 @@ import { finalizers } from '../../api/names.ts';
 import type { CredentialRecord } from '../../credentials/record.ts';
 import { noSitePolicy } from '../../credentials/site-policy.ts';
 import type { Locks } from '../../platform/locks.ts';
-import { decideIssued } from './issued/policy.ts';
+import { decideIssued } from './issued/decide-issued.ts';
 
 const kind = 'DirectClusterEndpointToken';
 const hour = 3_600_000;

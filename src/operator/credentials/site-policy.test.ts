@@ -11,8 +11,8 @@ import { finalizers } from '../../api/names.ts';
 import type { CredentialKind, CredentialRecord } from '../../credentials/record.ts';
 import { parseSitePolicy } from '../../credentials/site-policy.ts';
 import { Locks } from '../../platform/locks.ts';
-import { decideKey } from './access-keys/policy.ts';
-import { decideIssued } from './issued/policy.ts';
+import { decideKey } from './access-keys/decide-key.ts';
+import { decideIssued } from './issued/decide-issued.ts';
 
 const config = 'in the ConfigMap latchkey-system/latchkey-site-policy';
 const hour = 3_600;

@@ -21,7 +21,7 @@ import {
   planCertificate,
   servedHosts,
   servingName,
-} from './policy.ts';
+} from './plan-certificate.ts';
 import { authorityName, type StoredAuthority, type StoredServing } from './stored-certificate.ts';
 
 export interface GatewayCertificateControllerOptions {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GatewayTrust } from './policy.ts';
+import type { GatewayTrust } from './plan-certificate.ts';
 
 /** The authorities of the gateway as kubeconfigs name them. */
 export class GatewayAuthority {

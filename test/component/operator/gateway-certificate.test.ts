@@ -4,7 +4,7 @@ import { createAuthority, createServer } from '../../../lab/controlplane/certifi
 import { silentLogger } from '../../../src/logger.ts';
 import { GatewayCertificateController } from '../../../src/operator/gateway-certificate/controller.ts';
 import { GatewayAuthority } from '../../../src/operator/gateway-certificate/gateway-authority.ts';
-import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
+import { lives } from '../../../src/operator/gateway-certificate/plan-certificate.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
 

@@ -22,7 +22,7 @@ import {
   createAuthority as createOwnAuthority,
   createServingCertificate,
 } from '../../../src/credentials/certificates/serving-certificate.ts';
-import { lives } from '../../../src/operator/gateway-certificate/policy.ts';
+import { lives } from '../../../src/operator/gateway-certificate/plan-certificate.ts';
 import { authorityName } from '../../../src/operator/gateway-certificate/stored-certificate.ts';
 import { Project, readingOf } from '../../e2e/kubeconfigs/kubeconfig-world.ts';
 

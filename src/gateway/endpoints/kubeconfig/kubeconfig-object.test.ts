@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { liveRecord } from '../../../../test/builders/credential-object.ts';
 import { verdictFor } from '../../../../test/builders/gateway-stage.ts';
 import type { CredentialKind } from '../../../api/credential-kinds.ts';
-import { refusalOf } from '../own/issued.ts';
+import { refusalOf } from '../own/await-issued.ts';
 import {
   objectNameFor,
   parentOf,

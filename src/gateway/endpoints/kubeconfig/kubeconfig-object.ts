@@ -8,7 +8,7 @@ import type { KubeObject } from '../../../kube/object.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
-import { codeByReason, refusalIn, refusalOf } from '../own/issued.ts';
+import { codeByReason, refusalIn, refusalOf } from '../own/await-issued.ts';
 
 /** The instance of the path. */
 export interface InstanceKey {

@@ -8,6 +8,7 @@ import { collectionPath } from '../../../kube/resource-path.ts';
 import type { QuotaPermit } from '../shared/quota.ts';
 import { type IssuedCredential, type Reply, refuse, toReply, withWarning } from '../shared/reply.ts';
 import { readObject } from '../shared/request-body.ts';
+import { untilIssued } from './await-issued.ts';
 import {
   refuseBySitePolicy,
   refuseLarge,
@@ -15,7 +16,6 @@ import {
   requireInstanceUse,
   requirePlatformFields,
 } from './checks.ts';
-import { untilIssued } from './issued.ts';
 import { askAsHolder, isDryRun, type OwnRequest, resourceOf, writeQuery } from './request.ts';
 import {
   askerOf,

@@ -7,8 +7,8 @@ import { authorise } from '../../../scope/gate/authorise.ts';
 import { narrowingOf, narrowQuery } from '../../../scope/gate/narrowing.ts';
 import type { RequestTarget } from '../../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
+import { aboutProjects, isExtendedRead } from '../../gate/answered-reads.ts';
 import { explainDenial } from '../../gate/authorise.ts';
-import { aboutProjects, isExtendedRead } from '../../gate/target-reads.ts';
 import { forward } from '../../proxy/forward.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
 import {

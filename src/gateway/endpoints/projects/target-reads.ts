@@ -3,8 +3,8 @@ import { apiVersion } from '../../../api/names.ts';
 import type { Resource } from '../../../api/resources.ts';
 import { type KubeObject, keyOf } from '../../../kube/object.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
+import { isTargetRead } from '../../gate/answered-reads.ts';
 import { explainDenial } from '../../gate/authorise.ts';
-import { isTargetRead } from '../../gate/target-reads.ts';
 import { warningOf } from '../../server/warning.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
 import {

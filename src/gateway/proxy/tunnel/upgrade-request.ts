@@ -1,7 +1,7 @@
 import { group } from '../../../api/names.ts';
 import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts';
 import { protocolPrefix } from '../../gate/bearer.ts';
-import { isHeader } from '../../server/request-gate.ts';
+import { isHeader } from '../../server/request-head.ts';
 
 /** As they stand in `Upgrade`. */
 export type UpgradeProtocol = 'websocket' | 'SPDY/3.1';

@@ -13,7 +13,7 @@ import { type DesiredStatus, requesterOf, subjectOf } from '../desired-status.ts
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
-import type { KeyInput } from './decision.ts';
+import type { KeyInput } from './key-steps.ts';
 import { pinsOf } from './namespace-pins.ts';
 
 /** The life of an access key as the operator sees it; epoch milliseconds, `Infinity` for no end. */

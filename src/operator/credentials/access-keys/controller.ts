@@ -7,10 +7,10 @@ import { ignoreNotFound } from '../../../kube/kube-error.ts';
 import type { WorkResult } from '../../../kube/queue/workers.ts';
 import { CredentialReconciler, type Outcome, type ReconcilerServices } from '../credential-reconciler.ts';
 import { decisionInput } from '../decision.ts';
-import type { KeyInput, KeyIssueStep, KeyLimits } from './decision.ts';
+import { decideKey } from './decide-key.ts';
+import type { KeyInput, KeyIssueStep, KeyLimits } from './key-steps.ts';
 import type { LoginSecrets } from './login-secrets.ts';
 import { pinsOf } from './namespace-pins.ts';
-import { decideKey } from './policy.ts';
 
 export interface AccessKeyControllerOptions extends ReconcilerServices {
   readonly client: Pick<KubeClient, 'get'>;

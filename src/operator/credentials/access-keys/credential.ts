@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { SpecKey } from '../../../credentials/keys/spec-key.ts';
 import type { CredentialRecord, KeySource } from '../../../credentials/record.ts';
 import { isIntact } from '../secret-record.ts';
-import type { KeyInput } from './decision.ts';
+import type { KeyInput } from './key-steps.ts';
 
 /** The credential that the status is to confirm. */
 export interface KeyCredential {

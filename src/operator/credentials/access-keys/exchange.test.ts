@@ -7,7 +7,7 @@ import {
   recordOf,
 } from '../../../../test/builders/credential-object.ts';
 import { annotations, finalizers, labels } from '../../../api/names.ts';
-import { checkClaims } from '../../../credentials/exchange/claims.ts';
+import { checkClaims } from '../../../credentials/exchange/check-claims.ts';
 import { computeFingerprints } from '../../../credentials/fingerprint.ts';
 import { isLive } from '../../../credentials/liveness.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';

@@ -2,7 +2,7 @@ import type { Outcome, ReconcilerServices } from '../credential-reconciler.ts';
 import { refuse } from '../decision.ts';
 import { secretRefusal } from '../desired-status.ts';
 import { secretState } from '../secret-state.ts';
-import type { IssuedInput, MadeCredential } from './decision.ts';
+import type { IssuedInput, MadeCredential } from './issued-steps.ts';
 import { issuedStatus } from './status.ts';
 
 /**

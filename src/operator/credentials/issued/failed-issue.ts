@@ -2,7 +2,7 @@ import { type Commit, refuse } from '../decision.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
 import { lineageOf } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
-import type { IssueCredential, IssuedInput } from './decision.ts';
+import type { IssueCredential, IssuedInput } from './issued-steps.ts';
 import { credentialLife } from './life.ts';
 import { keptStatus } from './status.ts';
 

@@ -2,7 +2,7 @@ import { defined } from '../../../api/json.ts';
 import { endOfIssued, expiringSoonAt, type IssuedLife, lifeOfIssued } from '../../../credentials/life.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { Lineage } from '../lineage.ts';
-import type { IssuedInput } from './decision.ts';
+import type { IssuedInput } from './issued-steps.ts';
 
 /** The life of a token or kubeconfig; epoch milliseconds, `ttl` in seconds. */
 export interface CredentialLife {

@@ -8,7 +8,7 @@ import type { Confirmation, CredentialRecord, PreviousCredential } from '../../.
 import { type DesiredStatus, requesterOf, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type GrantedLineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
-import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './decision.ts';
+import type { IssueCredential, IssuedCredential, IssuedInput, IssuedLimits } from './issued-steps.ts';
 import type { CredentialLife } from './life.ts';
 
 /** Status after a credential was issued for `issue`. */

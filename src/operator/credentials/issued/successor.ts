@@ -5,7 +5,7 @@ import { areScoped, isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import { type GrantedLineage, hasNewGroups } from '../lineage.ts';
 import { isIntact } from '../secret-record.ts';
-import type { IssuedInput } from './decision.ts';
+import type { IssuedInput } from './issued-steps.ts';
 import type { CredentialLife } from './life.ts';
 import { signingKeyOf } from './status.ts';
 

@@ -7,7 +7,7 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import type { CertificateIssuer } from '../../certificates/certificate-issuer.ts';
 import { TargetFailure } from '../../targets/target-failure.ts';
 import type { CredentialWriter } from '../credential-writer.ts';
-import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
+import type { IssueCredential, MadeCredential } from '../issued/issued-steps.ts';
 import { directDestination, namesOf, targetHashOf } from './destination.ts';
 
 export interface CertificateKubeConfigsOptions {

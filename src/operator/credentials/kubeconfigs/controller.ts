@@ -19,18 +19,18 @@ import { instanceKeyOf } from '../credential-stores.ts';
 import { decisionInput, refuse } from '../decision.ts';
 import type { GatewayAddress } from '../gateway-address.ts';
 import { confirm } from '../issued/confirm.ts';
-import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/decision.ts';
 import { afterFailedIssue } from '../issued/failed-issue.ts';
+import type { IssueCredential, IssuedLimits, MadeCredential } from '../issued/issued-steps.ts';
 import {
   type CertificateKubeConfigRequest,
   makeWithCertificate,
   sourceOf,
 } from './certificate-kubeconfig.ts';
+import { decideKubeConfig } from './decide-kubeconfig.ts';
 import type { KubeConfigInput } from './destination.ts';
 import { labelProblem, permissionProblem } from './permission.ts';
-import { decideKubeConfig } from './policy.ts';
 import { RevokeBeforeCommit } from './revoke-before-commit.ts';
-import { makeWithToken } from './token-issuer.ts';
+import { makeWithToken } from './token-kubeconfig.ts';
 
 export interface KubeConfigControllerOptions extends ReconcilerServices {
   /** Of our own API server, for access reviews. */

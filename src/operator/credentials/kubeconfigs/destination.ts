@@ -6,7 +6,7 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { apiPrefix, formatTarget, projectOfNamespace } from '../../../scope/request-path.ts';
 import type { GatewayAddress } from '../gateway-address.ts';
-import type { IssuedInput } from '../issued/decision.ts';
+import type { IssuedInput } from '../issued/issued-steps.ts';
 
 /** All that a decision about one kubeconfig depends on. */
 export interface KubeConfigInput extends IssuedInput {

@@ -5,7 +5,7 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import { isScoped } from '../../../scope/effective-scope.ts';
 import { creatorOf, isUnderCreator, required } from '../creator.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
-import type { IssueCredential } from '../issued/decision.ts';
+import type { IssueCredential } from '../issued/issued-steps.ts';
 import { directServer, gatewayDestination, type KubeConfigInput, projectOf } from './destination.ts';
 
 /** Why a kubeconfig that was issued may not go on. Undefined: nothing stands against it, or it was never issued. */

@@ -4,7 +4,7 @@ import { type TokenClaims, tokenClaims } from '../../../credentials/tokens/claim
 import { isNarrow } from '../../../credentials/tokens/sign-token.ts';
 import { audiencesOf, type ScopedAudienceRequest, scopedAudiences } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
-import type { IssueCredential } from '../issued/decision.ts';
+import type { IssueCredential } from '../issued/issued-steps.ts';
 
 /**
  * Where a token may be used. Where its scopes meet nowhere it gets an audience that no verifier has: some verifiers skip the check

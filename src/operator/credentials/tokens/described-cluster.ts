@@ -6,7 +6,7 @@ import { isAllowed } from '../../../platform/access-review.ts';
 import { mayReachCluster } from '../../../scope/audiences.ts';
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
-import type { IssueCredential } from '../issued/decision.ts';
+import type { IssueCredential } from '../issued/issued-steps.ts';
 import { endpointCluster, type FoundLayout, isKnownLayout } from '../secret-layout.ts';
 
 /** Why the Secret of a token cannot describe the cluster that `spec.secretRef.format` asks for. Nothing is asked of one without a format. */

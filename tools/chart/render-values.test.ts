@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { allOperatorSettings } from '../../src/settings/operator.ts';
 import { allChartValues } from './chart.ts';
-import { valuesSchema, valuesYaml } from './values-files.ts';
+import { valuesSchema, valuesYaml } from './render-values.ts';
 
 const values = allChartValues();
 const at = (tree: unknown, path: string): unknown =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { badAnswer, kubeErrorFromStatus, timedOut, unreachable } from '../kube-error.ts';
-import { isRefusalOfStreaming, isResumable } from './watch-recovery.ts';
+import { isRefusalOfStreaming, isResumable } from './watch-errors.ts';
 
 const action = { verb: 'WATCH', path: '/x' };
 const refusal = (code: number, details?: object) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clusterRecord, instanceRecord } from '../../../test/builders/target-record.ts';
-import { decideCluster, decideInstance } from './target-policy.ts';
+import { decideCluster, decideInstance } from './decide-target.ts';
 
 const deletionTimestamp = '2026-11-21T11:00:00Z';
 

@@ -16,8 +16,8 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import { Locks } from '../../../platform/locks.ts';
 import type { SecretRecord } from '../secret-record.ts';
-import type { IssuedInput, IssuedStep } from './decision.ts';
-import { decideIssued } from './policy.ts';
+import { decideIssued } from './decide-issued.ts';
+import type { IssuedInput, IssuedStep } from './issued-steps.ts';
 import { issuedStatus } from './status.ts';
 
 const kind = 'DirectClusterEndpointToken';

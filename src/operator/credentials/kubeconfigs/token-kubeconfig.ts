@@ -9,10 +9,10 @@ import type { VirtualClusterInstanceRecord } from '../../../platform/targets/tar
 import { effectiveScope } from '../../../scope/effective-scope.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
 import type { GatewayAddress } from '../gateway-address.ts';
-import type { IssueCredential, MadeCredential } from '../issued/decision.ts';
+import type { IssueCredential, MadeCredential } from '../issued/issued-steps.ts';
 import { gatewayDestination, namesOf, projectOf, targetHashOf } from './destination.ts';
 
-export interface TokenRequest {
+export interface TokenKubeConfigRequest {
   readonly record: CredentialRecord;
   readonly issue: IssueCredential;
   readonly instance: VirtualClusterInstanceRecord;
@@ -22,7 +22,7 @@ export interface TokenRequest {
 
 /** Makes a kubeconfig that leads to the gateway with a token for one instance, by name and UID, or says why not. */
 export function makeWithToken(
-  request: TokenRequest,
+  request: TokenKubeConfigRequest,
 ): MadeCredential | { readonly problem: CredentialRefusal } {
   const { record, issue, instance, gateway, signer } = request;
   const destination = gatewayDestination(record, gateway);
@@ -52,7 +52,7 @@ export function makeWithToken(
 }
 
 /** Its own scope is the instance; those of all keys above apply besides. */
-function claimsOf({ record, issue, instance, gateway }: TokenRequest): TokenClaims {
+function claimsOf({ record, issue, instance, gateway }: TokenKubeConfigRequest): TokenClaims {
   const [parent] = issue.ancestors;
   const { namespace = '', name, uid, kind } = record;
   const own = { virtualClusters: [{ project: projectOf(record, gateway), virtualCluster: instance.name }] };

@@ -18,8 +18,8 @@ import type { CredentialRecord } from '../../../credentials/record.ts';
 import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import { Locks } from '../../../platform/locks.ts';
 import { toSecretRecord } from '../secret-record.ts';
-import type { KeyInput, KeyStep } from './decision.ts';
-import { decideKey } from './policy.ts';
+import { decideKey } from './decide-key.ts';
+import type { KeyInput, KeyStep } from './key-steps.ts';
 
 const limits = { activityInterval: 60_000, expiredRetention: 3_600_000 };
 const metadata = { finalizers: [finalizers.OwnedAccessKey] };

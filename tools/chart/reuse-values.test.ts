@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chartFiles } from './chart.ts';
-import { defaultValues } from './default-values.ts';
 import { endpointChartFiles } from './direct-endpoint/chart.ts';
+import { defaultValues } from './reuse-values.ts';
 
 const value = (path: string, preset: unknown) => ({ path, default: preset, schema: {}, about: '' });
 

@@ -17,8 +17,8 @@ import { noSitePolicy } from '../../../credentials/site-policy.ts';
 import { Locks } from '../../../platform/locks.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import { lineageOf } from '../lineage.ts';
+import { decideKubeConfig } from './decide-kubeconfig.ts';
 import { type Destination, type KubeConfigInput, targetHashOf } from './destination.ts';
-import { decideKubeConfig } from './policy.ts';
 
 const kind = 'VirtualClusterInstanceKubeConfig';
 const second = 1_000;

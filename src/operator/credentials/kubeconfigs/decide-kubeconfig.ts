@@ -1,8 +1,8 @@
 import { reasons } from '../../../api/reasons.ts';
 import { type Commit, refuse } from '../decision.ts';
 import type { CredentialRefusal } from '../desired-status.ts';
-import type { IssueCredential, IssuedInput, IssuedStep } from '../issued/decision.ts';
-import { decideIssued } from '../issued/policy.ts';
+import { decideIssued } from '../issued/decide-issued.ts';
+import type { IssueCredential, IssuedInput, IssuedStep } from '../issued/issued-steps.ts';
 import { directionOf, type KubeConfigInput } from './destination.ts';
 import { goneProblem, issueProblem } from './refusals.ts';
 

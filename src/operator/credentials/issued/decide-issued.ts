@@ -6,7 +6,7 @@ import { staleSecrets } from '../secret-record.ts';
 import { secretUpdate } from '../secret-state.ts';
 import { withConfirmedLife } from '../site-policy.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
-import type { IssuedInput, IssuedStep } from './decision.ts';
+import type { IssuedInput, IssuedStep } from './issued-steps.ts';
 import { type CredentialLife, credentialLife } from './life.ts';
 import { endedStatus, keptStatus } from './status.ts';
 import { type Successor, successorCause } from './successor.ts';

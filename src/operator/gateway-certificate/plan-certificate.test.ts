@@ -9,7 +9,13 @@ import {
   createAuthority,
   createServingCertificate,
 } from '../../credentials/certificates/serving-certificate.ts';
-import { type CertificateInput, lives, planCertificate, servedHosts, servingName } from './policy.ts';
+import {
+  type CertificateInput,
+  lives,
+  planCertificate,
+  servedHosts,
+  servingName,
+} from './plan-certificate.ts';
 import { authorityName, type StoredAuthority, type StoredServing } from './stored-certificate.ts';
 
 const made = Date.UTC(2026, 10, 22);

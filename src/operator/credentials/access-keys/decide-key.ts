@@ -13,7 +13,7 @@ import { withConfirmedLife } from '../site-policy.ts';
 import { scopeRecheck } from '../unmatched-scope.ts';
 import { confirmedStatus, type KeyLife, keyLife } from './confirmed-status.ts';
 import { findCredential, type KeyCredential, type MissingKey, rotationAsked } from './credential.ts';
-import type { KeyInput, KeyStep } from './decision.ts';
+import type { KeyInput, KeyStep } from './key-steps.ts';
 import { unpinnedNames } from './namespace-pins.ts';
 
 /** Decides the next step of an access key that is not being deleted. */
