@@ -12,7 +12,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',
   'ValidatingAdmissionPolicy/latchkey-last-applied': '86adc122e4491abd',
   'ValidatingAdmissionPolicyBinding/latchkey-last-applied': '8f90e6c152732bca',
-  'ValidatingAdmissionPolicy/latchkey-status': '88f5ff38bcaadde2',
+  'ValidatingAdmissionPolicy/latchkey-status': '58ab508955ea6b29',
   'ValidatingAdmissionPolicyBinding/latchkey-status': '068584534b6822af',
   'ValidatingAdmissionPolicy/latchkey-dry-run-delete': 'c39a8ef768255ae3',
   'ValidatingAdmissionPolicyBinding/latchkey-dry-run-delete': 'b1c23901920d38d7',

@@ -140,6 +140,46 @@ describe('the activity of keys', () => {
     await end();
   });
 
+  it('of a key that a policy refuses holds up no other, and goes last', async () => {
+    const { clock, failures, written, versions, use, end } = start(2);
+    const idle = { ttl: 600, ttlAfterLastActivity: true };
+    failures.push(refusal(403, "ValidatingAdmissionPolicy 'any' denied request: status.lastActivity: no"));
+    use(key('refused', idle));
+    await clock.advanceAsync(500);
+    for (const name of ['a', 'b']) use(key(name));
+    await clock.advanceAsync(1_000, 500);
+    expect(written).toEqual(['a 10:00:00', 'b 10:00:00']);
+    await clock.advanceAsync(59_000, 500);
+    expect([versions.length, written.length]).toEqual([4, 3]);
+    await end();
+  });
+
+  it('of a key that is refused again and again is tried less and less often, at least once an hour', async () => {
+    const { clock, failures, versions, use, end } = start();
+    for (let refused = 0; refused < 100; refused++) failures.push(refusal(422, 'invalid'));
+    use(key('a'));
+    const triesIn = async (minutes: number) => {
+      const before = versions.length;
+      await clock.advanceAsync(minutes * 60_000, 500);
+      return versions.length - before;
+    };
+    expect([await triesIn(10), await triesIn(110), await triesIn(180)]).toEqual([4, 3, 3]);
+    await end();
+  });
+
+  it('of no key is written for a while when the account lacks the right', async () => {
+    const { clock, failures, written, use, end } = start();
+    failures.push(refusal(403, 'User "x" cannot patch resource "ownedaccesskeys/status"'));
+    use(key('a'));
+    await clock.advanceAsync(500);
+    use(key('b'));
+    await clock.advanceAsync(4_500, 500);
+    expect(written).toEqual([]);
+    await clock.advanceAsync(1_000, 500);
+    expect(written).toEqual(['a 10:00:00', 'b 10:00:00']);
+    await end();
+  });
+
   it('is asked for once while the watch brings no newer version than the one that was refused', async () => {
     const { clock, keys, failures, written, versions, use, end } = start();
     for (let refused = 0; refused < 120; refused++) failures.push(refusal(409, 'modified'));

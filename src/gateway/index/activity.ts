@@ -24,6 +24,8 @@ export interface ActivityOptions {
 const tickMs = 500;
 /** After a failure the API server has other worries for a while, milliseconds. */
 const pauseMs = 5_000;
+/** Between two tries about a key that is refused time and again, milliseconds. */
+const longestRefusalMs = 3_600_000;
 
 interface Use {
   readonly name: string;
@@ -32,11 +34,18 @@ interface Use {
   recorded: number;
   /** The version of the object that a write was refused for, because there is a newer one. */
   overtaken?: string;
+  /** Writes about this key that were refused one after the other. */
+  refusals: number;
+  /** Not before then is such a key tried again; epoch milliseconds. */
+  retryAt: number;
 }
+
+type Outcome = 'settled' | 'refused' | 'failed';
 
 /**
  * Records when access keys were used. No request waits for it: uses are noted in memory, and written a few a second. When
- * there are more than that, the keys that would end soonest without it go first.
+ * there are more than that, the keys that would end soonest without it go first, and last those that were refused: by what its owner
+ * does to one key, no one can hold up the others.
  */
 export class Activity {
   readonly #options: ActivityOptions;
@@ -56,7 +65,7 @@ export class Activity {
     const { kind, uid, name } = record;
     if (kind !== 'OwnedAccessKey') return;
     const now = this.#options.now();
-    const use = this.#uses.get(uid) ?? { name, lastUse: now, recorded: 0 };
+    const use = this.#uses.get(uid) ?? { name, lastUse: now, recorded: 0, refusals: 0, retryAt: 0 };
     use.lastUse = now;
     this.#uses.set(uid, use);
     if (this.#isDue(use, record)) this.#due.add(uid);
@@ -91,14 +100,16 @@ export class Activity {
   async #writeSome(): Promise<boolean> {
     const budget = Math.max(1, Math.floor((this.#options.writesPerSecond * tickMs) / 1_000));
     const results = await Promise.all(this.#mostUrgent(budget).map((uid) => this.#write(uid)));
-    return !results.includes(false);
+    return !results.includes('failed');
   }
 
   #mostUrgent(count: number): readonly string[] {
-    if (this.#due.size <= count) return [...this.#due];
+    const isWaiting = (uid: string) => (this.#uses.get(uid)?.retryAt ?? 0) > this.#options.now();
+    if (this.#due.size <= count) return [...this.#due].filter((uid) => !isWaiting(uid));
     // One pass: to sort 100,000 keys twice a second would leave little time for requests.
     const first: { readonly uid: string; readonly end: number }[] = [];
     for (const uid of this.#due) {
+      if (isWaiting(uid)) continue;
       const end = this.#idleEndOf(uid);
       if (first.length === count && end >= (first.at(-1)?.end ?? end)) continue;
       const later = first.findIndex((other) => other.end > end);
@@ -112,28 +123,28 @@ export class Activity {
   #idleEndOf(uid: string): number {
     const use = this.#uses.get(uid);
     const record = use && this.#options.keys.get(use.name);
-    if (use === undefined || record === undefined || !record.ttlAfterLastActivity)
-      return Number.POSITIVE_INFINITY;
+    if (use !== undefined && use.refusals > 0) return Number.POSITIVE_INFINITY;
+    if (use === undefined || record === undefined || !record.ttlAfterLastActivity) return Number.MAX_VALUE;
     return use.recorded + (record.ttl ?? 0) * 1_000;
   }
 
-  async #write(uid: string): Promise<boolean> {
+  async #write(uid: string): Promise<Outcome> {
     const use = this.#uses.get(uid);
     const record = use && this.#options.keys.get(use.name);
     if (use === undefined || record?.uid !== uid) {
       this.#forget(uid);
-      return true;
+      return 'settled';
     }
     const isByOthers = (record.status.lastActivity ?? 0) > use.recorded;
     if (isByOthers && !this.#isDue(use, record)) {
       this.#due.delete(uid);
-      return true;
+      return 'settled';
     }
     // Until the watch has brought the newer version, the same write would be refused again.
-    return use.overtaken === record.resourceVersion || (await this.#send(uid, use, record));
+    return use.overtaken === record.resourceVersion ? 'settled' : await this.#send(uid, use, record);
   }
 
-  async #send(uid: string, use: Use, { resourceVersion }: LiveRecord): Promise<boolean> {
+  async #send(uid: string, use: Use, { resourceVersion }: LiveRecord): Promise<Outcome> {
     const { client, log } = this.#options;
     const { name, lastUse } = use;
     // A patch of the status takes any UID for the right one, so the version says which object is meant.
@@ -143,16 +154,31 @@ export class Activity {
     } catch (error) {
       if (isConflict(error)) {
         use.overtaken = resourceVersion;
-        return true;
+        return 'settled';
       }
+      if (isAboutObject(error)) return this.#refused(use, error);
       if (!isOvertaken(error) && !isNotFound(error)) {
         log.warn({ err: error }, 'the last activity of keys cannot be written; it will be tried again');
-        return false;
+        return 'failed';
       }
     }
+    use.refusals = 0;
     use.recorded = lastUse;
     this.#due.delete(uid);
-    return true;
+    return 'settled';
+  }
+
+  #refused(use: Use, error: unknown): Outcome {
+    const { intervalMs, log, now } = this.#options;
+    // Once of each such key: its owner decides how long it is refused.
+    if (use.refusals === 0)
+      log.warn(
+        { name: use.name, err: error },
+        'the last activity of a key is refused; it will be tried again',
+      );
+    use.refusals += 1;
+    use.retryAt = now() + Math.min(intervalMs * 2 ** (use.refusals - 1), longestRefusalMs);
+    return 'refused';
   }
 
   #forget(uid: string): void {
@@ -164,3 +190,10 @@ export class Activity {
 /** Another replica was first, with a later use: the policy takes only later times. */
 const isOvertaken = (error: unknown): boolean =>
   error instanceof KubeError && error.status === 403 && error.statusMessage.includes('only a later time');
+
+/** Refused for what this one object is, by a policy, a webhook or its schema. A missing right would be missing for all of them. */
+const isAboutObject = (error: unknown): boolean =>
+  error instanceof KubeError &&
+  !isOvertaken(error) &&
+  ([400, 413, 422].includes(error.status) ||
+    (error.status === 403 && /ValidatingAdmissionPolicy|denied the request/.test(error.statusMessage)));

@@ -10,6 +10,7 @@ import {
 import { withoutNames } from '../ownership/answers.ts';
 import { type ApiAnswer, type ApiClient, contentTypes } from './api-client.ts';
 import { objectOf, pathOf, type TestObject } from './objects.ts';
+import { mergePatch } from './requests.ts';
 import { admissionWorld, create, expectOk, made, read, serviceAccountUser, writeStatus } from './world.ts';
 
 const allKinds = [
@@ -146,6 +147,15 @@ describe('status', async () => {
         body: { message: expect.stringContaining(onlyLastActivity) },
       });
       expect((await read(world, stored)).status).toEqual(stored.status);
+    });
+
+    it('is accepted for a key whose owner emptied the list of managers, which the API server then no longer keeps', async () => {
+      const stored = await keyWith({});
+      const emptied = await mergePatch(world.alice, stored, { metadata: { managedFields: [{}] } });
+      expect(expectOk(emptied).metadata.managedFields).toBe(undefined);
+      const lastActivity = secondsFromNow(-1);
+      const answer = await patchStatus(world.activity, stored, { lastActivity });
+      expect(answer).toMatchObject({ status: 200, body: { status: { lastActivity } } });
     });
 
     it('is refused when the write hides the time at which it is made', async () => {

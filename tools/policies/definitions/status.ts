@@ -51,11 +51,13 @@ export const status = validating({
         'status.lastActivity: only a later time than the recorded one may be written',
       ),
     },
-    // CEL has no clock. The API server has just put the present time on this write's entry in managedFields.
+    // CEL has no clock. The API server has just put the present time on this write's entry in managedFields. It keeps no such list once
+    // the owner has emptied it: refused for want of a clock, the key would end while it is in use.
     {
       expression: cel`
         !variables.activity || !variables.moved || !('lastActivity' in variables.after)
-          || object.metadata.?managedFields.orValue([]).exists(f, has(f.time)
+          || object.metadata.?managedFields.orValue([]).size() == 0
+          || object.metadata.managedFields.exists(f, has(f.time)
               && timestamp(variables.after.lastActivity) <= timestamp(f.time) + duration('60s'))
       `,
       ...naming(
