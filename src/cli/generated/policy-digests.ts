@@ -6,7 +6,7 @@ export const policyVersion = 9;
 export const policyDigests: Readonly<Record<string, string>> = {
   'MutatingAdmissionPolicy/latchkey-requester': '8eaa13c4293efa43',
   'MutatingAdmissionPolicyBinding/latchkey-requester': 'd1e34292995f3fb0',
-  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '1c47a47bb00df45e',
+  'ValidatingAdmissionPolicy/latchkey-requester-integrity': '04991b9289a437d0',
   'ValidatingAdmissionPolicyBinding/latchkey-requester-integrity': 'b82f9ac117f2f04b',
   'MutatingAdmissionPolicy/latchkey-kept-fields': 'd141e62a8f2b1809',
   'MutatingAdmissionPolicyBinding/latchkey-kept-fields': '41bd8ed7231726e1',

@@ -302,13 +302,17 @@ describe('without the mutating policies', () => {
       world.alice,
       objectOf(ownedAccessKeys, { user: 'alice' }, { annotations: forged }),
     );
-    for (const name of [annotations.requester, annotations.requesterGroups, annotations.createdWith]) {
+    const stamps = ['requester', 'requesterGroups', 'createdWith', 'exchangedIssuer'] as const;
+    for (const [name, named] of [
+      ...stamps.map((stamp) => [annotations[stamp], annotations[stamp]] as const),
+      [annotations.exchangedSubject, annotations.exchangedIssuer] as const,
+    ]) {
       const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
         body: { metadata: { annotations: { [name]: 'eve' } } },
         contentType: contentTypes.mergePatch,
       });
-      expect(answer.status).toBe(403);
-      expect(answer.body.message).toContain(`${place(name)}: set by`);
+      expect([name, answer.status]).toEqual([name, 403]);
+      expect(answer.body.message).toContain(`${place(named)}: set `);
     }
   });
 });

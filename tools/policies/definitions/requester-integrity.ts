@@ -125,6 +125,20 @@ export const requesterIntegrity = validating({
       `,
       ),
     },
+    // By these a lock on an issuer finds what was exchanged for its tokens.
+    {
+      expression: cel`
+        variables.create || ['management.platform.sh/exchanged-issuer', 'management.platform.sh/exchanged-subject'].all(n,
+          variables.annotations[?n] == variables.stored[?n])
+      `,
+      ...naming(
+        'ERR_POLICY_STAMPS',
+        line`
+        metadata.annotations[management.platform.sh/exchanged-issuer]: set at creation only, and …/exchanged-subject too; leave
+        them as they stand and check that the policy latchkey-requester and its binding are installed
+      `,
+      ),
+    },
     {
       expression: cel`
         ['key', 'disabled'].all(f,
