@@ -147,9 +147,12 @@ describe('a site that asks for more', async () => {
     await admin.untilReady(before.object);
     expect(await works()).toBe(true);
     await admin.patch(before.object, { spec: { disabled: true } });
+    // What the gateway hears of late would cut a request of the next test.
+    await until('the gateway refuses it', async () => !(await works()));
     await admin.untilCondition(before.object, { status: 'False', reason: reasons.disabled });
     await admin.patch(before.object, { spec: { disabled: false } });
     await admin.untilReady(before.object);
+    await until('the gateway takes it again', works);
   });
 
   it('does not prolong what was confirmed before, which works on with the life that it has', async () => {
