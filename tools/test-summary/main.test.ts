@@ -53,7 +53,17 @@ it.each<[string, readonly (string | undefined)[], number, string]>([
   expect(await summary([], ...contents)).toMatchObject({ code, last });
 });
 
-it('fails for an error that no test caught', async () => {
+it('tells of a failure whose second try passed, and counts the second', async () => {
+  const again = path.join(folder, 'again.json');
+  writeFileSync(again, JSON.stringify({ ...green, testResults: [test('passed')] }));
+  const { code, last, before } = await summary(['--again', again], JSON.stringify(red));
+  expect({ code, last }).toEqual({ code: 0, last: '3 passed, 0 failed' });
+  expect(before).toEqual(['first try, beside other tests: a.test.ts > does: undefined']);
+});
+
+it('fails for a second try without a report, and for an error that no test caught', async () => {
+  const none = path.join(folder, 'none.json');
+  expect(await summary(['--again', none], JSON.stringify(red))).toMatchObject({ code: 1 });
   const stray = path.join(folder, 'stray.txt');
   writeFileSync(stray, 'Error: boom\n');
   expect(await summary(['--stray-errors', stray], JSON.stringify(green))).toMatchObject({
