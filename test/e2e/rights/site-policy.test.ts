@@ -147,7 +147,7 @@ describe('a site that asks for more', async () => {
     await admin.untilReady(before.object);
     expect(await works()).toBe(true);
     await admin.patch(before.object, { spec: { disabled: true } });
-    // What the gateway hears of late would cut a request of the next test.
+    // Heard of late, the stop would cut a request of the next test.
     await until('the gateway refuses it', async () => !(await works()));
     await admin.untilCondition(before.object, { status: 'False', reason: reasons.disabled });
     await admin.patch(before.object, { spec: { disabled: false } });
