@@ -40,8 +40,6 @@ interface Use {
   retryAt: number;
 }
 
-type Outcome = 'settled' | 'refused' | 'failed';
-
 /**
  * Records when access keys were used. No request waits for it: uses are noted in memory, and written a few a second. When
  * there are more than that, the keys that would end soonest without it go first, and last those that were refused: by what its owner
@@ -96,11 +94,11 @@ export class Activity {
     }
   }
 
-  /** False when the API server did not take it. */
+  /** False when the API server takes none of them at the moment. */
   async #writeSome(): Promise<boolean> {
     const budget = Math.max(1, Math.floor((this.#options.writesPerSecond * tickMs) / 1_000));
     const results = await Promise.all(this.#mostUrgent(budget).map((uid) => this.#write(uid)));
-    return !results.includes('failed');
+    return !results.includes(false);
   }
 
   #mostUrgent(count: number): readonly string[] {
@@ -128,23 +126,23 @@ export class Activity {
     return use.recorded + (record.ttl ?? 0) * 1_000;
   }
 
-  async #write(uid: string): Promise<Outcome> {
+  async #write(uid: string): Promise<boolean> {
     const use = this.#uses.get(uid);
     const record = use && this.#options.keys.get(use.name);
     if (use === undefined || record?.uid !== uid) {
       this.#forget(uid);
-      return 'settled';
+      return true;
     }
     const isByOthers = (record.status.lastActivity ?? 0) > use.recorded;
     if (isByOthers && !this.#isDue(use, record)) {
       this.#due.delete(uid);
-      return 'settled';
+      return true;
     }
     // Until the watch has brought the newer version, the same write would be refused again.
-    return use.overtaken === record.resourceVersion ? 'settled' : await this.#send(uid, use, record);
+    return use.overtaken === record.resourceVersion || (await this.#send(uid, use, record));
   }
 
-  async #send(uid: string, use: Use, { resourceVersion }: LiveRecord): Promise<Outcome> {
+  async #send(uid: string, use: Use, { resourceVersion }: LiveRecord): Promise<boolean> {
     const { client, log } = this.#options;
     const { name, lastUse } = use;
     // A patch of the status takes any UID for the right one, so the version says which object is meant.
@@ -154,21 +152,24 @@ export class Activity {
     } catch (error) {
       if (isConflict(error)) {
         use.overtaken = resourceVersion;
-        return 'settled';
+        return true;
       }
-      if (isAboutObject(error)) return this.#refused(use, error);
       if (!isOvertaken(error) && !isNotFound(error)) {
+        if (isAboutObject(error)) {
+          this.#putOff(use, error);
+          return true;
+        }
         log.warn({ err: error }, 'the last activity of keys cannot be written; it will be tried again');
-        return 'failed';
+        return false;
       }
     }
     use.refusals = 0;
     use.recorded = lastUse;
     this.#due.delete(uid);
-    return 'settled';
+    return true;
   }
 
-  #refused(use: Use, error: unknown): Outcome {
+  #putOff(use: Use, error: unknown): void {
     const { intervalMs, log, now } = this.#options;
     // Once of each such key: its owner decides how long it is refused.
     if (use.refusals === 0)
@@ -178,7 +179,6 @@ export class Activity {
       );
     use.refusals += 1;
     use.retryAt = now() + Math.min(intervalMs * 2 ** (use.refusals - 1), longestRefusalMs);
-    return 'refused';
   }
 
   #forget(uid: string): void {
@@ -194,6 +194,5 @@ const isOvertaken = (error: unknown): boolean =>
 /** Refused for what this one object is, by a policy, a webhook or its schema. A missing right would be missing for all of them. */
 const isAboutObject = (error: unknown): boolean =>
   error instanceof KubeError &&
-  !isOvertaken(error) &&
   ([400, 413, 422].includes(error.status) ||
     (error.status === 403 && /ValidatingAdmissionPolicy|denied the request/.test(error.statusMessage)));
