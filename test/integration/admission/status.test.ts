@@ -158,17 +158,44 @@ describe('status', async () => {
       expect(answer).toMatchObject({ status: 200, body: { status: { lastActivity } } });
     });
 
-    it('is refused when the write hides the time at which it is made', async () => {
-      const stored = await keyWith({});
-      const body = { ...stored, status: { ...stored.status, lastActivity: secondsFromNow(120) } };
-      body.metadata = { ...stored.metadata, managedFields: [{}] };
-      const answer = await world.activity.send(
-        'PUT',
-        pathOf(ownedAccessKeys, stored.metadata.name, 'status'),
-        { body },
-      );
-      expect(answer.status).toBe(403);
-    });
+    it.each(['PUT', 'merge patch', 'JSON patch'])(
+      'is refused years ahead when the write hides the time at which it is made, by %s',
+      async (way) => {
+        const stored = await keyWith({});
+        const path = pathOf(ownedAccessKeys, stored.metadata.name, 'status');
+        const status = { lastActivity: '2099-01-01T00:00:00Z' };
+        const metadata = { managedFields: [{}] };
+        const send: Readonly<Record<string, () => Promise<ApiAnswer>>> = {
+          PUT: () =>
+            world.activity.send('PUT', path, {
+              body: {
+                ...stored,
+                metadata: { ...stored.metadata, ...metadata },
+                status: { ...stored.status, ...status },
+              },
+            }),
+          'merge patch': () =>
+            world.activity.send('PATCH', path, {
+              body: { metadata, status },
+              contentType: contentTypes.mergePatch,
+            }),
+          'JSON patch': () =>
+            world.activity.send('PATCH', path, {
+              body: [
+                { op: 'add', path: '/metadata/managedFields', value: [{}] },
+                { op: 'add', path: '/status/lastActivity', value: status.lastActivity },
+              ],
+              contentType: contentTypes.jsonPatch,
+            }),
+        };
+        const answer = await send[way]?.();
+        expect(answer).toMatchObject({
+          status: 403,
+          body: { message: expect.stringContaining(notInFuture) },
+        });
+        expect((await read(world, stored)).status).toEqual(stored.status);
+      },
+    );
   });
 
   it('cannot be created by server-side apply where there is no object', async () => {

@@ -302,17 +302,20 @@ describe('without the mutating policies', () => {
       world.alice,
       objectOf(ownedAccessKeys, { user: 'alice' }, { annotations: forged }),
     );
-    const stamps = ['requester', 'requesterGroups', 'createdWith', 'exchangedIssuer'] as const;
-    for (const [name, named] of [
-      ...stamps.map((stamp) => [annotations[stamp], annotations[stamp]] as const),
-      [annotations.exchangedSubject, annotations.exchangedIssuer] as const,
+    const ofExchange = `${place(annotations.exchangedIssuer)}: set at creation only`;
+    for (const [name, problem] of [
+      ...[annotations.requester, annotations.requesterGroups, annotations.createdWith].map(
+        (stamp) => [stamp, `${place(stamp)}: set by`] as const,
+      ),
+      [annotations.exchangedIssuer, ofExchange] as const,
+      [annotations.exchangedSubject, ofExchange] as const,
     ]) {
       const answer = await world.alice.send('PATCH', pathOf(ownedAccessKeys, created.metadata.name), {
         body: { metadata: { annotations: { [name]: 'eve' } } },
         contentType: contentTypes.mergePatch,
       });
       expect([name, answer.status]).toEqual([name, 403]);
-      expect(answer.body.message).toContain(`${place(named)}: set `);
+      expect(answer.body.message).toContain(problem);
     }
   });
 });
