@@ -12,6 +12,7 @@ const audiences = (
   audiencesOf({ issuer, own, ancestors, allowPlatformCli }).map((audience) => audience.slice(issuer.length));
 const clusters = (...names: string[]): RawScope => ({ clusters: names.map((cluster) => ({ cluster })) });
 const cli = { roles: [{ role: 'platform-cli' }] };
+const agentOf = (name: string): RawScope => ({ roles: [{ role: 'agent' }], ...clusters(name) });
 
 describe('audiencesOf', () => {
   it.each<[string, RawScope | undefined, string[]]>([
@@ -37,6 +38,8 @@ describe('audiencesOf', () => {
     ['a role beside a cluster', { ...cli, ...clusters('a') }, ['/cluster/a', '']],
     ['a role by its former name', { roles: [{ role: 'loft-cli' }] }, ['']],
     ['a role that grants nothing', { roles: [{ role: 'agent' }] }, []],
+    ['the agent of a cluster, who may do nothing in it', agentOf('a'), []],
+    ['the agent of a cluster, beside a project', { ...agentOf('a'), projects: [{ project: 'p' }] }, []],
     ['the role of the platform, which is no place for tokens', { roles: [{ role: 'platform-user' }] }, []],
   ])('of %s', (_, own, expected) => {
     expect(audiences(own)).toEqual(expected);
@@ -58,6 +61,7 @@ describe('audiencesOf', () => {
     ['a role below no scope', { ...cli, ...clusters('a') }, [undefined], ['/cluster/a', '']],
     ['a role below a project', cli, [{ projects: [{ project: 'p' }] }], ['']],
     ['a role below that of the platform', cli, [{ roles: [{ role: 'platform-user' }] }], ['']],
+    ['everything below the agent of a cluster', undefined, [agentOf('a')], []],
     ['a role below a cluster, which cannot reach the platform', cli, [clusters('a')], []],
     ['a role below an empty scope', cli, [{}], []],
     ['no role below a role', undefined, [{ ...cli, ...clusters('a') }], ['/cluster/a']],

@@ -1,5 +1,11 @@
 import { scopedAudienceSuffix } from '../api/names.ts';
-import { entriesOf, hasPlatformCli, hasPlatformRole, type RawScope } from './effective-scope.ts';
+import {
+  agentClusters,
+  entriesOf,
+  hasPlatformCli,
+  hasPlatformRole,
+  type RawScope,
+} from './effective-scope.ts';
 import { formatTarget, isObjectName } from './request-path.ts';
 
 export interface AudienceRequest {
@@ -82,8 +88,14 @@ export function onlyCluster(scope: RawScope | undefined): string | undefined {
 
 type Clusters = 'all' | ReadonlySet<string>;
 
-/** The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. */
+const none: Clusters = new Set();
+
+/**
+ * The clusters that a scope can reach, as far as its names tell. Roles reach none: they are about the platform. The scope of an agent reaches
+ * none either: the gateway opens nothing in its clusters to it, and a verifier that knows no scopes would open everything.
+ */
 function clustersOf(scope: RawScope | undefined): Clusters {
+  if (scope !== undefined && agentClusters(scope) !== undefined) return none;
   if (scope === undefined || namelessEntries(scope)) return 'all';
   const names = [...entriesOf(scope, 'clusters'), ...entriesOf(scope, 'rules')].map(({ cluster }) => cluster);
   return names.includes('*') ? 'all' : new Set(names.filter(isObjectName));

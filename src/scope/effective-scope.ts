@@ -1,4 +1,5 @@
 import { asObject, type JsonObject } from '../api/json.ts';
+import { isObjectName } from './request-path.ts';
 
 /** The part of a spec that limits what a credential may do. `undefined`: absent. */
 export interface ScopeSource {
@@ -48,6 +49,17 @@ export const hasPlatformRole = (scope: RawScope): boolean =>
 /** Whether a scope holds the role `platform-cli`, or `loft-cli`, its former name. */
 export function hasPlatformCli(scope: RawScope): boolean {
   return entriesOf(scope, 'roles').some(({ role }) => platformCliNames.includes(role));
+}
+
+/** The role of a direct endpoint. With `clusters` beside it a scope opens the stream of these clusters, and nothing else. */
+const agent = 'agent';
+
+/** The clusters that a scope is the agent of; undefined for a scope that is none. */
+export function agentClusters(scope: RawScope): ReadonlySet<string> | undefined {
+  if (!entriesOf(scope, 'roles').some(({ role }) => role === agent)) return undefined;
+  const named = entriesOf(scope, 'clusters');
+  // One that is bounded to no cluster opens nothing by this role, as before there were agents.
+  return named.length === 0 ? undefined : new Set(named.map(({ cluster }) => cluster).filter(isObjectName));
 }
 
 /** The entries of one list of a scope; whatever is no object is left out and so allows nothing. */
