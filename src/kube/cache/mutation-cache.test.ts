@@ -58,11 +58,15 @@ describe('MutationCache', () => {
     store.upsert(record('9'));
     records.put(record('10'));
     records.putTombstone(record('10'));
-    expect([records.get('a'), records.pending(), records.hasTombstone('u1')]).toEqual([undefined, [], true]);
+    expect([records.get('a'), records.pending(), records.isGone(record('10'))]).toEqual([
+      undefined,
+      [],
+      true,
+    ]);
     records.put(record('11', 'u2'));
     expect(records.get('a')).toEqual(record('11', 'u2'));
     clock.advance(30_000);
-    expect(records.hasTombstone('u1')).toBe(false);
+    expect(records.isGone(record('10'))).toBe(false);
   });
 
   it('shows again what is there although it was said to be gone, when the watch has had half a minute to tell it', () => {
@@ -95,22 +99,57 @@ describe('MutationCache', () => {
     expect(records.get('a')).toEqual(record('12', 'later'));
   });
 
-  it('takes what the watch brings of a write for news when that comes after half a minute', () => {
+  it.each([
+    ['the watch is past it', (store: Store<StoredRecord>) => store.reach('11')],
+    ['a list that began later is complete', completeList],
+  ])('believes the store again once %s, and not before half a minute', (_, catchUp) => {
     const { clock, store, records } = setUp();
-    const origins: string[] = [];
-    store.subscribe(({ origin }) => void origins.push(origin));
+    store.reach('9');
     records.put(record('10'));
-    clock.advance(30_001);
-    store.upsert(record('10'));
-    expect(origins).toEqual(['watch']);
-  });
-
-  it('believes the store again after half a minute', () => {
-    const { clock, records } = setUp();
-    records.put(record('10'));
+    catchUp(store);
     clock.advance(29_999);
     expect(records.get('a')).toBeDefined();
     clock.advance(1);
+    expect([records.get('a'), records.pending()]).toEqual([undefined, []]);
+  });
+
+  it('counts a write for as long as the watch says nothing, and still knows it then', () => {
+    const { clock, store, records } = setUp();
+    const origins: string[] = [];
+    store.subscribe(({ origin }) => void origins.push(origin));
+    store.beginList();
+    store.reach('9');
+    records.put(record('10'));
+    store.completeList('9');
+    clock.advance(600_000);
+    expect([records.get('a'), records.pending()]).toEqual([record('10'), [record('10')]]);
+    store.upsert(record('10'));
+    expect(origins).toEqual(['write']);
+  });
+
+  it('shows what only left the selection of the watch as soon as it is back, by a write or by the watch', () => {
+    const { store, records } = setUp();
+    store.upsert(record('9'));
+    store.remove('a', 'u1', '11');
+    records.put(record('10'));
     expect(records.get('a')).toBeUndefined();
+    records.put(record('12'));
+    expect(records.get('a')).toEqual(record('12'));
+    store.upsert(record('13'));
+    expect(records.get('a')).toEqual(record('13'));
+  });
+
+  it('keeps a write that is later than the news that its object left the selection', () => {
+    const { store, records } = setUp();
+    store.upsert(record('9'));
+    records.put(record('12'));
+    store.remove('a', 'u1', '11');
+    expect(records.get('a')).toEqual(record('12'));
   });
 });
+
+/** A restored etcd may count from a lower version. */
+function completeList(store: Store<StoredRecord>): void {
+  store.beginList();
+  store.completeList('3');
+}

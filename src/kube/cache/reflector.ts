@@ -236,7 +236,7 @@ export class Reflector<R extends StoredRecord> {
     }
     const { metadata } = event.object;
     this.#checkOrder(metadata.resourceVersion);
-    if (event.type === 'DELETED') this.#feed.remove(keyOf(metadata), metadata.uid);
+    if (event.type === 'DELETED') this.#feed.remove({ key: keyOf(metadata), ...metadata });
     else if (event.type !== 'BOOKMARK') this.#feed.upsert(event.object);
     if (this.#feed.isListing) return;
     this.#resourceVersion = metadata.resourceVersion;

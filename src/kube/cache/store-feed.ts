@@ -5,6 +5,12 @@ import type { StoredRecord } from './store.ts';
 
 type Options<R extends StoredRecord> = Pick<ReflectorOptions<R>, 'toRecord' | 'store' | 'log' | 'resource'>;
 
+interface Gone {
+  readonly key: string;
+  readonly uid?: string;
+  readonly resourceVersion: string;
+}
+
 /** Brings objects from lists and watches into a store, as slim records. */
 export class StoreFeed<R extends StoredRecord> {
   readonly #options: Options<R>;
@@ -22,6 +28,7 @@ export class StoreFeed<R extends StoredRecord> {
 
   beginList(): void {
     this.#seen = new Set();
+    this.#options.store.beginList();
   }
 
   /** Nothing that it has not brought is taken for deleted. */
@@ -32,13 +39,13 @@ export class StoreFeed<R extends StoredRecord> {
   /** The list is complete: what it has not brought is gone. */
   async endList(resourceVersion: string, slice: TimeSlice): Promise<void> {
     for (const key of this.#options.store.keys()) {
-      if (!this.#seen?.has(key)) this.remove(key);
+      if (!this.#seen?.has(key)) this.remove({ key, resourceVersion });
       if (slice.used) await slice.yield();
     }
     this.#seen = undefined;
     this.#hasListed = true;
     this.#options.store.setUnserved(false);
-    this.reach(resourceVersion);
+    this.#options.store.completeList(resourceVersion);
   }
 
   /** All up to here has come. */
@@ -53,15 +60,16 @@ export class StoreFeed<R extends StoredRecord> {
 
   upsert(object: KubeObject): void {
     const record = this.#toRecord(object);
-    if (record === undefined) return this.remove(keyOf(object.metadata), object.metadata.uid);
+    if (record === undefined) return this.remove({ key: keyOf(object.metadata), ...object.metadata });
     this.#seen?.add(record.key);
     const from = this.#hasListed ? 'relist' : 'list';
     this.#change(() => this.#options.store.upsert(record, this.isListing ? from : 'watch'));
   }
 
-  remove(key: string, uid?: string): void {
+  /** `resourceVersion`: at which it was not there any more. */
+  remove({ key, uid, resourceVersion }: Gone): void {
     this.#seen?.delete(key);
-    this.#change(() => this.#options.store.remove(key, uid));
+    this.#change(() => this.#options.store.remove(key, uid, resourceVersion));
   }
 
   #toRecord(object: KubeObject): R | undefined {

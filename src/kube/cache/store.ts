@@ -1,3 +1,5 @@
+import { isNewerVersion } from '../object.ts';
+
 export interface StoredRecord {
   /** `name`, or `namespace/name`. */
   readonly key: string;
@@ -18,6 +20,8 @@ export interface StoreChange<R> {
   readonly key: string;
   readonly previous?: R;
   readonly current?: R;
+  /** The resourceVersion at which a deleted one was not there any more, where the API server has told that. */
+  readonly goneAt?: string;
 }
 
 export type StoreListener<R> = (change: StoreChange<R>) => void;
@@ -38,6 +42,9 @@ export class Store<R extends StoredRecord> {
   #isOwnWrite: (record: R) => boolean = () => false;
   #isUnserved = false;
   #position: string | undefined;
+  #listsBegun = 0;
+  /** The newest list that was complete, counted as those that began. */
+  #lastComplete = 0;
 
   constructor(indexes: Record<string, StoreIndex<R>> = {}) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, values]) => [name, new Index(values)]));
@@ -116,6 +123,31 @@ export class Store<R extends StoredRecord> {
     this.#position = resourceVersion;
   }
 
+  /** How many lists have begun. */
+  get listsBegun(): number {
+    return this.#listsBegun;
+  }
+
+  /** For the reflector. */
+  beginList(): void {
+    this.#listsBegun++;
+  }
+
+  /** For the reflector: the last list that began has brought everything. */
+  completeList(resourceVersion: string): void {
+    this.#lastComplete = this.#listsBegun;
+    this.reach(resourceVersion);
+  }
+
+  /**
+   * Whether the watch has brought all up to this version. A list that began after that does as well, `listsBegun` having been counted then:
+   * a restored etcd may count from a lower one.
+   */
+  isPast(resourceVersion: string, listsBegun: number): boolean {
+    if (this.#lastComplete > listsBegun) return true;
+    return this.#position !== undefined && !isNewerVersion(resourceVersion, this.#position);
+  }
+
   /** For the reflector. A record that is there already with this UID and resourceVersion changes nothing. */
   upsert(current: R, from: Exclude<Origin, 'write'> = 'watch'): void {
     const { key } = current;
@@ -130,11 +162,11 @@ export class Store<R extends StoredRecord> {
     this.#change({ type: 'updated', origin, key, previous, current });
   }
 
-  /** For the reflector. With a UID, a record of another UID stays. */
-  remove(key: string, uid?: string): void {
+  /** For the reflector. With a UID, a record of another UID stays. `goneAt`: as in the change. */
+  remove(key: string, uid?: string, goneAt?: string): void {
     const previous = this.#records.get(key);
     if (previous === undefined || (uid !== undefined && uid !== previous.uid)) return;
-    this.#change({ type: 'deleted', origin: 'watch', key, previous });
+    this.#change({ type: 'deleted', origin: 'watch', key, previous, ...(goneAt && { goneAt }) });
   }
 
   #indexOf(name: string): Index<R> {

@@ -103,8 +103,7 @@ export class CredentialStores {
     const known = this.secrets.byIndex('owner', ownerUID);
     const pending = this.writtenSecrets.pending().filter((secret) => secret.ownerUID === ownerUID);
     const isPending = ({ key }: SecretRecord) => pending.some((secret) => secret.key === key);
-    const isThere = (secret: SecretRecord) =>
-      !isPending(secret) && !this.writtenSecrets.hasTombstone(secret.uid);
+    const isThere = (secret: SecretRecord) => !isPending(secret) && !this.writtenSecrets.isGone(secret);
     return [...known.filter(isThere), ...pending];
   }
 
