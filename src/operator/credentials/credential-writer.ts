@@ -2,7 +2,7 @@ import type { Reason } from '../../api/reasons.ts';
 import type { CredentialRecord, NamespacePin } from '../../credentials/record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
-import { ignoreNotFound, KubeError } from '../../kube/kube-error.ts';
+import { ignoreNotFound, isConflict, KubeError } from '../../kube/kube-error.ts';
 import { type KubeObject, parseKey } from '../../kube/object.ts';
 import type { CredentialAudit } from '../audit/credential-audit.ts';
 import { ObjectWriter, type ObjectWriterOptions, type Patch } from '../shared/object-writer.ts';
@@ -18,10 +18,10 @@ export interface CredentialWriterOptions extends ObjectWriterOptions<CredentialR
   readonly audit?: Pick<CredentialAudit, 'assertOpen'> | undefined;
 }
 
-/** Writes to credential objects. What confirms more waits for the policies; what went unanswered is read again. */
+/** Writes to credential objects. What confirms more waits for the policies; after no answer or a conflict the object is read again. */
 export class CredentialWriter extends ObjectWriter<CredentialRecord> {
   readonly #options: CredentialWriterOptions;
-  /** UIDs of objects with a write that may or may not have taken effect. */
+  /** UIDs of objects with a write that may have taken effect without an answer, or that met a later version. */
   readonly #uncertainWrites = new Set<string>();
 
   constructor(options: CredentialWriterOptions) {
@@ -30,8 +30,8 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
   }
 
   /**
-   * The record to decide on: read again when the last write to it went unanswered. Deciding on the old one would make
-   * a second credential beside the one that may have been confirmed. Undefined when the object is gone.
+   * The record to decide on: read again when the last write to it went unanswered, or met a version that the watch has not brought.
+   * Deciding on the old one would make a second credential beside the one that may have been confirmed. Undefined when the object is gone.
    */
   async refreshIfUncertain(record: CredentialRecord): Promise<CredentialRecord | undefined> {
     if (!this.#uncertainWrites.has(record.uid)) return record;
@@ -99,7 +99,7 @@ export class CredentialWriter extends ObjectWriter<CredentialRecord> {
     try {
       return await super.write(record, patch);
     } catch (error) {
-      if (isUnanswered(error)) this.#uncertainWrites.add(record.uid);
+      if (isUnanswered(error) || isConflict(error)) this.#uncertainWrites.add(record.uid);
       throw error;
     }
   }

@@ -81,6 +81,13 @@ describe.each<[string, string, Record<string, unknown>]>([
     expect(await left()).toEqual(['second']);
   });
 
+  it('no other credential is made, however long that takes', async () => {
+    simulation.clock.advance(600_000);
+    simulation.edit(plural, 'a', { metadata: { labels: { seen: 'yes' } } });
+    await settle();
+    expect(simulation.records().map(({ status }) => status.serial)).toEqual([1]);
+  });
+
   it('it goes with the object', async () => {
     simulation.delete(plural, 'a');
     expect(await left()).toEqual([]);
@@ -98,6 +105,38 @@ describe('while the watch of Secrets has not brought the Secret of a child', () 
     expect(await left()).toEqual([]);
     expect(simulation.records().map(({ key }) => key)).toEqual(['child']);
   });
+});
+
+it('a Secret that loses its label and gets it back costs its credential one other, and no more', async () => {
+  simulation.releaseSecrets();
+  simulation.create(keys, 'a', { user: 'alice', secretRef: secretRef('first') });
+  await simulation.runUntilIdle();
+  const [{ uid = '' } = {}] = simulation.records();
+  const label = async (value: string | null) => {
+    const metadata = { labels: { [labels.ownerUID]: value } };
+    simulation.api.patch('secrets', 'default/first', { metadata }, {});
+    for (let round = 0; round < 20; round++) {
+      await settle();
+      simulation.clock.advance(100);
+    }
+  };
+  await label(null);
+  await label(uid);
+  expect(simulation.records().map(({ status }) => status.serial)).toEqual([2]);
+});
+
+it('a status that met a change which the watch has not brought is written at the next try', async () => {
+  simulation.releaseSecrets();
+  simulation.create(keys, 'a', { user: 'alice', secretRef: secretRef('first') });
+  simulation.deliver();
+  simulation.edit(keys, 'a', { metadata: { labels: { seen: 'yes' } } });
+  for (let round = 0; round < 5; round++) {
+    await simulation.work();
+    simulation.clock.advance(1_000);
+  }
+  const [key] = simulation.records();
+  expect(key?.status.serial).toBe(1);
+  expect(key && simulation.heldHash(key)).toBe(key?.status.credentialHash);
 });
 
 describe('after a start, when only the metadata of Secrets is known', () => {

@@ -285,6 +285,7 @@ export class Simulation {
     }
     const secret = plural === 'secrets' ? toSecretMetadata(object) : undefined;
     if (secret !== undefined) this.#controllers.stores.secrets.upsert(secret);
+    else if (plural === 'secrets') this.#remove(plural, object);
     if (plural === 'namespaces') this.#controllers.targets.projects.upsert(toProjectRecord(object));
     if (plural === 'clusters') this.#controllers.targets.clusters.upsert(toClusterRecord(object));
     if (keyOf(object.metadata) !== 'latchkey-system/latchkey-signing-keys') return;
@@ -294,10 +295,10 @@ export class Simulation {
 
   #remove(plural: string, { metadata }: KubeObject): void {
     const { stores, system, targets } = this.#controllers;
-    const [key, { uid }] = [keyOf(metadata), metadata];
+    const [key, { uid, resourceVersion }] = [keyOf(metadata), metadata];
     const kind = kinds[plural];
     if (kind !== undefined) stores.ofKind[kind].store.remove(key, uid);
-    if (plural === 'secrets') stores.secrets.remove(key, uid);
+    if (plural === 'secrets') stores.secrets.remove(key, uid, resourceVersion);
     if (plural === 'namespaces') targets.projects.remove(key, uid);
     if (plural === 'clusters') targets.clusters.remove(key, uid);
     system.signingKeys.remove(key, uid);
