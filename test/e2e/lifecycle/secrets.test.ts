@@ -144,6 +144,23 @@ describe.concurrent.each(kinds)('the Secret of %s', (_kind, { entry, make }) => 
     expect(await verifier.presented(moved)).toBe('Unknown');
   });
 
+  it('costs one other credential, and no more, where its label is taken away and given back', async () => {
+    const at = place();
+    const owner = await admin.untilReady(await make(admin, at));
+    const secret = secretAt(at.namespace, at.name);
+    await admin.patch(secret, { metadata: { labels: { [labels.ownerUID]: null } } });
+    await admin.until(
+      owner,
+      'a look without it',
+      (seen) => seen.status.serial !== 1 || conditionOf(seen)?.status !== 'True',
+    );
+    await admin.patch(secret, { metadata: { labels: { [labels.ownerUID]: owner.metadata.uid } } });
+    await admin.untilReady(owner);
+    await admin.untilReady(await make(admin, place()));
+    expect((await admin.get(owner)).status.serial).toBe(2);
+    expect(await verifier.presented(await read(at))).toBe('live');
+  });
+
   it('is never taken from somebody else', async () => {
     const at = place();
     const theirs = await plant(at, { [entry]: 'somebody-elses-password' });
