@@ -9,7 +9,7 @@ import type { TargetClients, TargetSource } from '../../platform/targets/target-
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { atTarget, TargetFailure, targetFailure } from '../targets/target-failure.ts';
 import { allowRebinding, denyRebinding, ownersOfDenials } from './deny-rebinding.ts';
-import { namesByOwner } from './paged-list.ts';
+import { findRequestedSerials, type RequestedSerials } from './requested-serials.ts';
 import { caFingerprint } from './revocation-records.ts';
 import {
   type DeadCertificates,
@@ -19,7 +19,7 @@ import {
   removeStrayBindings,
 } from './stray-bindings.ts';
 import { takeEach } from './take-each.ts';
-import { parseTargetObjectName, targetObjectName } from './target-object-names.ts';
+import { targetObjectName } from './target-object-names.ts';
 
 export interface RevokeRequest extends DeadCertificates {
   /** Serials that are known to have something in the target. */
@@ -116,13 +116,12 @@ export class CertificateRevoker {
     const assertTime = this.#timeLimit();
     // By a process that died before it could allow it again.
     const isStillDenied = async () =>
-      (await ownersOfDenials(client, { assertTime, uid: request.uid })).size > 0;
+      (await ownersOfDenials(client, { assertTime, uids: uidsOf([request]) })).size > 0;
     return await atTarget(async () => {
       const removed = await removeOwnBindings(client, request, assertTime);
       const isDenied = await this.#removeStray(client, request, { removed, assertTime });
       const wasDenied = (isDenied || (await isStillDenied())) && (await allowRebinding(client, request));
-      const options = { assertTime, uid: request.uid };
-      const requested = await namesByOwner(client, certificateSigningRequests, options);
+      const requested = await findRequestedSerials(client, [request], assertTime);
       await removeSigningRequests(client, request, { requested, assertTime });
       return wasDenied;
     });
@@ -145,8 +144,8 @@ export class CertificateRevoker {
       await sleep(this.#clock, authorizerLagMs);
       const bound = await findBoundOwners(client, unbinding.taken, assertTime);
       const free = unbinding.taken.filter(({ uid }) => !bound.has(uid));
-      const denied = await ownersOfDenials(client, { assertTime });
-      const requested = await namesByOwner(client, certificateSigningRequests, { assertTime });
+      const denied = await ownersOfDenials(client, { assertTime, uids: uidsOf(free) });
+      const requested = await findRequestedSerials(client, free, assertTime);
       const cleaning = await takeEach(free, assertTime, async (request) => {
         if (denied.has(request.uid)) await allowRebinding(client, request);
         await removeSigningRequests(client, request, { requested, assertTime });
@@ -235,27 +234,26 @@ async function removeOwnBindings(
 }
 
 interface SearchedRequests {
-  /** Names, by the UID of their object. The target says how many there are. */
-  readonly requested: ReadonlyMap<string, readonly string[]>;
+  readonly requested: RequestedSerials;
   readonly assertTime: () => void;
 }
 
-/** Also those of a process that died before it could say so: they are among the `requested`. */
+/**
+ * Also those of a process that died before it could say so: they are among the `requested`. Rejects with a TargetFailure when
+ * there are more, which the next try finds.
+ */
 async function removeSigningRequests(
   client: KubeClient,
   request: RevokeRequest,
   { requested, assertTime }: SearchedRequests,
 ): Promise<void> {
   const { uid, serials } = request;
-  const found = new Set(serials);
-  for (const name of requested.get(uid) ?? []) {
-    const serial = parseTargetObjectName(uid, name);
-    if (serial !== undefined) found.add(serial);
-  }
+  const found = new Set([...serials, ...(requested.serials.get(uid) ?? [])]);
   for (const serial of [...found].filter((candidate) => isDead(candidate, request))) {
     assertTime();
     await remove(client, certificateSigningRequests, targetObjectName(uid, serial));
   }
+  if (requested.cut.has(uid)) throw endless();
 }
 
 async function remove(client: KubeClient, resource: Resource, name: string): Promise<number> {

@@ -3,7 +3,7 @@ import type { Resource } from '../../api/resources.ts';
 import { certificateSubject, certificateSubjectPrefix } from '../../credentials/certificates/subject.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/kube-error.ts';
-import { namesByOwner } from './paged-list.ts';
+import { everyOwned } from './paged-list.ts';
 import type { DeadCertificates } from './stray-bindings.ts';
 
 const admission = (kind: string, plural: string): Resource => ({
@@ -53,16 +53,16 @@ export async function allowRebinding(client: KubeClient, { uid }: DeadCertificat
   return wasDenied;
 }
 
-/** UIDs of the objects for which something is denied; `uid`: of this one alone. Rejects with the client's errors. */
+/** The UIDs among these for whose objects something is denied. Rejects with the client's errors. */
 export async function ownersOfDenials(
   client: KubeClient,
-  search: { readonly assertTime: () => void; readonly uid?: string },
+  search: { readonly assertTime: () => void; readonly uids: ReadonlySet<string> },
 ): Promise<ReadonlySet<string>> {
   const owners = new Set<string>();
   for (const resource of [policyBindings, policies]) {
     try {
-      const names = await namesByOwner(client, resource, search);
-      for (const uid of names.keys()) owners.add(uid);
+      for await (const { uid } of everyOwned(client, resource, search))
+        if (owners.add(uid).size === search.uids.size) return owners;
     } catch (error) {
       if (!isRefused(error)) throw error;
     }

@@ -41,21 +41,25 @@ export async function* everyObject<T extends KubeObject>(
   } while (page.next !== undefined);
 }
 
-/** Names of what we made for an object, by its UID; for all objects where `uid` is absent. Rejects as `everyObject` does. */
-export async function namesByOwner(
+/** The name of something that was made for an object, and the UID of that. */
+interface Owned {
+  readonly uid: string;
+  readonly name: string;
+}
+
+/** All that stands there as made for these objects. Keeps nothing of it: the target says how much. Rejects as `everyObject` does. */
+export async function* everyOwned(
   client: Pick<KubeClient, 'list'>,
   resource: Resource,
-  { uid, assertTime }: Pick<PagedListOptions, 'assertTime'> & { readonly uid?: string },
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const labelSelector = uid === undefined ? labels.ownerUID : `${labels.ownerUID}=${uid}`;
-  const names = new Map<string, string[]>();
+  { uids, assertTime }: Pick<PagedListOptions, 'assertTime'> & { readonly uids: ReadonlySet<string> },
+): AsyncGenerator<Owned> {
+  const [first, ...others] = uids;
+  if (first === undefined) return;
+  const labelSelector = others.length > 0 ? labels.ownerUID : `${labels.ownerUID}=${first}`;
   for await (const { metadata } of everyObject<KubeObject>(client, resource, { labelSelector, assertTime })) {
-    const owner = asText(asObject(metadata.labels)[labels.ownerUID]) ?? '';
-    const known = names.get(owner);
-    if (known === undefined) names.set(owner, [metadata.name]);
-    else known.push(metadata.name);
+    const uid = asText(asObject(metadata.labels)[labels.ownerUID]);
+    if (uid !== undefined && uids.has(uid)) yield { uid, name: metadata.name };
   }
-  return names;
 }
 
 /**

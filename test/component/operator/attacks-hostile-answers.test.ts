@@ -1,4 +1,6 @@
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/kube/clock.ts';
 import { CertificateRevoker } from '../../../src/operator/certificates/certificate-revoker.ts';
@@ -6,6 +8,7 @@ import { adminDocument } from '../../builders/admin-kube-config.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
 import { four, TargetWorld } from '../targets/target-world.ts';
+import { HastyClock } from './kubeconfig-simulation.ts';
 
 const canary = 'CANARY7f3a';
 const uid = 'aaaa-1';
@@ -127,5 +130,57 @@ describe('a virtual cluster that answers a clean-up with', () => {
       answerTo(isDelete, (exchange) => exchange.answer(code, { kind: 'Status', code, ...parts }));
       expect(await revoked()).not.toContain('rejected');
     }
+  });
+});
+
+describe('a virtual cluster that lists without end what it says we made fills no memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const heapBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const [firstMeasured, lastMeasured] = [20, 220];
+
+  /** Pages of other names each, small enough to be read without asking for bytes. */
+  function answerWithoutEnd(plural: string, clock: HastyClock): number[] {
+    const heaps: number[] = [];
+    let pages = 0;
+    answerTo(isListOf(plural), (exchange) => {
+      server.exchanges.length = 0;
+      pages++;
+      if (pages === firstMeasured || pages === lastMeasured) heaps.push(heapBytes());
+      if (pages === lastMeasured) clock.advance(60_000);
+      const items = Array.from({ length: 500 }, (_, index) => ({
+        metadata: { name: `${pages}-${index}`.padEnd(100, 'x') },
+      }));
+      exchange.answer(200, list(items, { continue: 'next' }));
+    });
+    return heaps;
+  }
+
+  it.each(
+    [
+      'certificatesigningrequests',
+      'validatingadmissionpolicybindings',
+      'validatingadmissionpolicies',
+    ].flatMap((plural) => [1, 2].map((count) => [plural, count] as const)),
+  )('%s, asked about for %i', async (plural, count) => {
+    const clock = new HastyClock(0);
+    const heaps = answerWithoutEnd(plural, clock);
+    const request = { uid, serials: [1], live: [] };
+    const revoker = new CertificateRevoker(world.clients, clock);
+    const problem =
+      count === 1
+        ? await revoker.tryRevoke(world.source, request)
+        : await revoker
+            .tryRevokeTogether(world.source, [request, { ...request, uid: 'bbbb-2' }], {
+              onAnswer: () => undefined,
+            })
+            .then((outcome) => ('problem' in outcome ? outcome.problem : undefined));
+    expect(problem?.reason).toBe('TargetAnswer');
+    const [before = 0, after = 0] = heaps;
+    expect(heaps).toHaveLength(2);
+    expect(after - before).toBeLessThan(5 * 2 ** 20);
   });
 });

@@ -144,6 +144,34 @@ describe('what is to be revoked in one virtual cluster', () => {
     expect(target.names(requests)).toEqual([]);
   });
 
+  it('leaves to itself what has more requests than are kept of a list, which go all the same', async () => {
+    record(3);
+    const labelled = { [labels.ownerUID]: uidOf(1) };
+    for (let serial = 2; serial <= 12_000; serial++) {
+      const metadata = { name: `latchkey-${uidOf(1)}-${serial}`, labels: labelled };
+      target.api.create(requests, { metadata } as never);
+    }
+    await reconcile(0);
+    expect(completed.toSorted()).toEqual(keysOf(0, 2));
+    expect(target.names(requests)).toHaveLength(1_999);
+    await reconcile(1);
+    expect([completed.toSorted(), target.names(requests)]).toEqual([keysOf(0, 1, 2), []]);
+  });
+
+  it('is not done by itself while a list had more requests than are kept of it', async () => {
+    record(1);
+    const labelled = { [labels.ownerUID]: uidOf(0) };
+    for (let serial = 2; serial <= 12_000; serial++) {
+      const metadata = { name: `latchkey-${uidOf(0)}-${serial}`, labels: labelled };
+      target.api.create(requests, { metadata } as never);
+    }
+    expect(await reconcile(0)).toEqual({ requeueAfterMs: expect.any(Number) });
+    expect([completed, target.names(requests).length]).toEqual([[], 1_999]);
+    clock.advance(2_000);
+    expect(await reconcile(0)).toBeUndefined();
+    expect([completed, target.names(requests)]).toEqual([keysOf(0), []]);
+  });
+
   it('leaves to itself what the target refuses, and tries it again later', async () => {
     record(4);
     const { onRequest } = target;
