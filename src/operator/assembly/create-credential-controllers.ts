@@ -98,7 +98,7 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
   const { targetClients: clients, certificates } = context;
   const { revoker, records: revocations, recorded } = certificates;
   const assertMayIssue = mayIssue(context);
-  const inside = { targets, clients, revoker, revocations, tries: new LastTries() };
+  const inside = { targets, revoker, revocations, tries: new LastTries() };
   return new KubeConfigController({
     ...credentials.of(kind, (record, isLate) => cleanUpCertificates(record, isLate, inside)),
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },

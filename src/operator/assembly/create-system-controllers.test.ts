@@ -31,7 +31,7 @@ function setUp(answers = () => true) {
   const problem = { reason: reasons.targetUnreachable, message: 'No answer.' };
   const tryRevoke = async () => {
     tries++;
-    return answers() ? undefined : problem;
+    return answers() ? { caFingerprint: record.caFingerprint } : { problem };
   };
   const queue = new WorkQueue({ clock, random: () => 0 });
   const { reconcile } = createRevocationController({

@@ -5,7 +5,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { isNotFound } from '../../kube/kube-error.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { AdminKubeConfig } from '../../platform/targets/admin-kubeconfig/admin-kube-config.ts';
-import type { TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
+import type { OpenTarget, TargetClients, TargetSource } from '../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../platform/targets/target-problem.ts';
 import { atTarget, TargetFailure, targetFailure } from '../targets/target-failure.ts';
 import { allowRebinding, denyRebinding, ownersOfDenials } from './deny-rebinding.ts';
@@ -46,16 +46,19 @@ export class CertificateRevoker {
   }
 
   /**
-   * `revoke` in a target that has to be opened first. Resolves with what stands in the way, or with nothing. `memory`:
-   * the UID under which the target was opened before, where that is another.
+   * `revoke` in a target that has to be opened first. `memory`: the UID under which the target was opened before, where
+   * that is another.
    */
   async tryRevoke(
     source: TargetSource,
     request: RevokeRequest,
     memory: string = source.uid,
-  ): Promise<TargetProblem | undefined> {
-    const outcome = await this.#inside({ source, memory, request }, (client) => this.revoke(client, request));
-    return 'problem' in outcome ? outcome.problem : undefined;
+  ): Promise<RevokeAttempt> {
+    const outcome = await this.#inside({ source, memory, request }, async ({ client, config }) => {
+      await this.revoke(client, request);
+      return { caFingerprint: caFingerprint(config) };
+    });
+    return 'problem' in outcome ? outcome : outcome.value;
   }
 
   /**
@@ -69,16 +72,16 @@ export class CertificateRevoker {
     { memory = source.uid, onAnswer }: { readonly memory?: string; readonly onAnswer: () => void },
   ): Promise<Outcome<CommonPass>> {
     const way = { source, memory, request: requests[0] };
-    return await this.#inside(way, (client) => this.#revokeTogether(client, requests, onAnswer));
+    return await this.#inside(way, ({ client }) => this.#revokeTogether(client, requests, onAnswer));
   }
 
-  async #inside<T>(way: Way, work: (client: KubeClient) => Promise<T>): Promise<Outcome<T>> {
+  async #inside<T>(way: Way, work: (target: OpenTarget) => Promise<T>): Promise<Outcome<T>> {
     try {
       const opened = await this.#clients.open(way.source);
       if ('problem' in opened) return await this.#fromMemory(way, work, opened.problem);
-      const { client, config } = opened.target;
-      if (!isMeant(way.request, config)) return await this.#fromMemory(way, work, elsewhere);
-      return { value: await work(client) };
+      const { target } = opened;
+      if (!isMeant(way.request, target.config)) return await this.#fromMemory(way, work, elsewhere);
+      return { value: await work(target) };
     } catch (error) {
       if (error instanceof TargetFailure) return { problem: error.problem };
       throw error;
@@ -91,18 +94,18 @@ export class CertificateRevoker {
    */
   async #fromMemory<T>(
     { memory, request }: Way,
-    work: (client: KubeClient) => Promise<T>,
+    work: (target: OpenTarget) => Promise<T>,
     problem: TargetProblem,
   ): Promise<Outcome<T>> {
-    const client = this.#clients.remembered(memory, (config) => isMeant(request, config));
-    if (client === undefined) return { problem };
+    const target = this.#clients.remembered(memory, (config) => isMeant(request, config));
+    if (target === undefined) return { problem };
     try {
-      return { value: await work(client) };
+      return { value: await work(target) };
     } catch (error) {
       if (error instanceof TargetFailure) return { problem };
       throw error;
     } finally {
-      await client.close();
+      await target.client.close();
     }
   }
 
@@ -187,6 +190,9 @@ export class CertificateRevoker {
     }
   }
 }
+
+/** By which authority the virtual cluster proved itself in which all is revoked; or what stands in the way. */
+export type RevokeAttempt = { readonly caFingerprint: string } | { readonly problem: TargetProblem };
 
 /** UIDs of objects. */
 export interface CommonPass {

@@ -56,7 +56,8 @@ function setUp(setting: Setting = {}) {
       tryRevoke: async (...all) => {
         tries.push(all);
         revoked.push(all[1].serials);
-        return setting.problems?.shift();
+        const problem = setting.problems?.shift();
+        return problem === undefined ? { caFingerprint: 'f' } : { problem };
       },
       tryRevokeTogether: () => Promise.reject(new Error('there is one record only')),
     },

@@ -141,8 +141,8 @@ export class RevocationController {
       if (others.length > 0 && (await this.#revokeTogether(source, [record, ...others]))) return 0;
       const failed = this.#waiting(record);
       if (failed !== undefined) return failed.waitMs;
-      const problem = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
-      return problem === undefined ? 0 : this.#fail([record], problem);
+      const outcome = await revoker.tryRevoke(source, this.#requestOf(record), record.instance.uid);
+      return 'problem' in outcome ? this.#fail([record], outcome.problem) : 0;
     } finally {
       clients.forget(source.uid);
     }

@@ -139,15 +139,15 @@ export class TargetClients {
   }
 
   /**
-   * A client by what a former open found; the caller closes it. It serves to revoke something in a target whose Secret
+   * The target by what a former open found; the caller closes its client. It serves to revoke something in a target whose Secret
    * is gone already, as in a namespace that is being deleted, or leads elsewhere by now. `isMeant`: by default the latest.
    */
   remembered(
     uid: string,
     isMeant: (config: AdminKubeConfig) => boolean = () => true,
-  ): KubeClient | undefined {
+  ): OpenTarget | undefined {
     const config = this.#memoryOf(uid)?.former.find(isMeant);
-    return config === undefined || this.#closed ? undefined : this.#client(config);
+    return config === undefined || this.#closed ? undefined : { client: this.#client(config), config };
   }
 
   /** The listener is called with the UID when an open found other content than the one before, or none any more. */

@@ -32,6 +32,23 @@ function swapBack(): void {
   simulation.opening = undefined;
 }
 
+/** Only an answer from before is left then, and it leads elsewhere. */
+function swapAndRemove(): void {
+  swap();
+  const { opening } = simulation;
+  if (opening === undefined || !('target' in opening)) throw new Error('it leads nowhere');
+  simulation.remembered = opening.target;
+  simulation.opening = { problem: { reason: reasons.kubeConfigNotFound, message: 'It is not there.' } };
+}
+
+async function issueIntoSecret(): Promise<void> {
+  simulation = new KubeConfigSimulation();
+  simulation.create({ secretRef: { name: 'out' } });
+  await simulation.runUntilIdle();
+  real = simulation.target;
+  expect(real.names(bindings)).toHaveLength(1);
+}
+
 async function later(times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     await simulation.runUntilIdle();
@@ -60,6 +77,30 @@ describe('a certificate whose object is deleted', () => {
     await later(3);
     expect(real.names(bindings)).toEqual([]);
   });
+
+  it.each([
+    ['elsewhere', swap],
+    ['nowhere, after elsewhere,', swapAndRemove],
+  ])(
+    'is revoked in its virtual cluster although the Secret led %s while its own could not go',
+    async (_, lead) => {
+      await issueIntoSecret();
+      simulation.isWatchFast = true;
+      const secret = `${simulation.secret?.metadata.namespace}/out`;
+      simulation.platform.patch('secrets', secret, { metadata: { finalizers: ['example.com/kept'] } }, {});
+      lead();
+      simulation.delete();
+      await simulation.runOnce(1_000);
+      swapBack();
+      await simulation.runOnce(1_000);
+      expect(real.names(bindings)).toHaveLength(1);
+      simulation.platform.patch('secrets', secret, { metadata: { finalizers: [] } }, {});
+      await later(3);
+      expect(simulation.object).toBeUndefined();
+      expect(real.names(bindings)).toEqual([]);
+      expect(simulation.revocation).toBeUndefined();
+    },
+  );
 
   it('is revoked when instance and Secret went first, and the Secret comes back', async () => {
     const problem = { reason: reasons.kubeConfigNotFound, message: 'It is not there.' };

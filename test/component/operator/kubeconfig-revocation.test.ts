@@ -247,7 +247,8 @@ describe('a virtual cluster that is away when its kubeconfig is deleted', () => 
     const { client } = simulation.target;
     const close = vi.spyOn(client, 'close');
     simulation.opening = { problem: { reason: reasons.kubeConfigNotFound, message: 'no Secret' } };
-    simulation.remembered = client;
+    const config = { server: new URL('https://10.0.0.1'), ca: simulation.ca };
+    simulation.remembered = { client, config };
     simulation.delete();
     await simulation.runUntilIdle(0);
     expect(simulation.object).toBeUndefined();

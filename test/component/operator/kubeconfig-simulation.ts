@@ -34,6 +34,7 @@ import { KeyRing } from '../../../src/operator/signing-keys/key-ring.ts';
 import { Locks } from '../../../src/platform/locks.ts';
 import type {
   OpenResult,
+  OpenTarget,
   TargetClients,
   TargetSource,
 } from '../../../src/platform/targets/target-clients.ts';
@@ -85,8 +86,8 @@ export class KubeConfigSimulation {
   /** Verbs that everybody holds. */
   verbs: readonly string[] = ['use', 'use-as-admin'];
   opening: OpenResult | undefined;
-  /** The client that leads into the target without its Secret. */
-  remembered: KubeClient | undefined;
+  /** The way that leads into the target without its Secret. */
+  remembered: OpenTarget | undefined;
   ca = 'the authority';
   /** The fates of the next writes to both API servers. */
   fates: Fate[] = [];
@@ -94,6 +95,8 @@ export class KubeConfigSimulation {
   ring = new KeyRing(() => undefined);
   /** Called whenever the process asks whether somebody may have a kubeconfig. */
   onReview: () => void = () => undefined;
+  /** Each reconcile sees what the one before it wrote. Otherwise those of one round do not. */
+  isWatchFast = false;
   /** The process has died: none of its writes reaches anybody. */
   isDead = false;
   #deathAt = Number.POSITIVE_INFINITY;
@@ -207,7 +210,10 @@ export class KubeConfigSimulation {
       ...[...revocations.keys()].map((key) => () => revocationController.reconcile(key)),
     ];
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const turn of turns) waitMs = Math.min(waitMs, await this.#waitOf(turn));
+    for (const turn of turns) {
+      waitMs = Math.min(waitMs, await this.#waitOf(turn));
+      if (this.isWatchFast) this.#deliver();
+    }
     return waitMs;
   }
 
@@ -250,7 +256,7 @@ export class KubeConfigSimulation {
     const nothing = () => undefined;
     const workingSince = this.clock.now();
     const targets = { instance: () => this.instance };
-    const inside = { targets, clients, revoker, revocations: records, tries: new LastTries() };
+    const inside = { targets, revoker, revocations: records, tries: new LastTries() };
     const services = new CredentialServices({
       ...{ client, clock: this.clock, stores, events: noEvents, finalizerLimitMs: 60_000 },
       expiryBudget: new PacedWrites(this.clock, 1_000, nothing),

@@ -91,10 +91,10 @@ describe('opening a target', () => {
     await world.openTarget();
     world.data = undefined;
     await world.openProblem();
-    const client = world.clients.remembered(world.source.uid);
-    await client?.list(configMaps);
+    const remembered = world.clients.remembered(world.source.uid);
+    await remembered?.client.list(configMaps);
     expect(authorization()).toBe('Bearer admin-token');
-    await client?.close();
+    await remembered?.client.close();
     world.clients.forget(world.source.uid);
     expect(world.clients.remembered(world.source.uid)).toBeUndefined();
   });
@@ -313,10 +313,10 @@ describe('forgetting', () => {
     expect((await world.openProblem()).reason).toBe('KubeConfigNotFound');
     world.clients.forget(uid);
     const remembered = world.clients.remembered(uid);
-    await remembered?.list(configMaps);
+    await remembered?.client.list(configMaps);
     expect(server.exchanges).toHaveLength(2);
     expect(authorization()).toBe('Bearer admin-token');
-    await remembered?.close();
+    await remembered?.client.close();
     world.owed.delete(uid);
     world.clients.forget(uid);
     expect(world.clients.remembered(uid)).toBeUndefined();
@@ -340,9 +340,9 @@ describe('forgetting', () => {
       world.clients.forget(uid);
     };
     const isKept = async (uid: string) => {
-      const client = world.clients.remembered(uid);
-      await client?.close();
-      return client !== undefined;
+      const remembered = world.clients.remembered(uid);
+      await remembered?.client.close();
+      return remembered !== undefined;
     };
     await goes('other', 'p-other');
     for (let count = 1; count <= 200; count++) await goes(`full-${count}`, 'p-full');

@@ -3,6 +3,7 @@ import { credentialObject, recordOf } from '../../../../test/builders/credential
 import { instanceRecord } from '../../../../test/builders/target-record.ts';
 import { type Reason, reasons } from '../../../api/reasons.ts';
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
+import type { RevocationKey } from '../../certificates/revocation-records.ts';
 import { type Finalization, releaseOf } from '../finalizer.ts';
 import {
   type CertificateRemains,
@@ -47,14 +48,13 @@ describe('a kubeconfig of a silent cluster at its limit', () => {
     const removed: string[] = [];
     const options = {
       targets: { instance: () => instanceRecord() },
-      clients: { known: () => ({ ca: 'authority' }) as never },
       revoker: {
         tryRevoke: async ({ uid }: { uid: string }) => {
           tried.push(uid);
-          return found ?? undefined;
+          return found === null ? { caFingerprint: 'f' } : { problem: found };
         },
       },
-      revocations: { remove: async ({ ownerUID }: { ownerUID: string }) => void removed.push(ownerUID) },
+      revocations: { remove: async ({ caFingerprint }: RevocationKey) => void removed.push(caFingerprint) },
       tries: new LastTries(),
     };
     const metadata = { namespace: 'default' };
@@ -79,7 +79,7 @@ describe('a kubeconfig of a silent cluster at its limit', () => {
     const { cleanUp, tried, removed } = setUp([1], null);
     await cleanUp(false);
     expect(await cleanUp(true)).toEqual({ left: 'nothing', note: undefined });
-    expect([tried.length, removed.length]).toEqual([1, 1]);
+    expect([tried.length, removed]).toEqual([1, ['f']]);
   });
 
   it('goes without any try when its turn never came', async () => {

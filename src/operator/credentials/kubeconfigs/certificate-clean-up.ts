@@ -1,12 +1,11 @@
 import { formatTimestamp } from '../../../api/instant.ts';
 import { reasons } from '../../../api/reasons.ts';
 import type { CredentialRecord } from '../../../credentials/record.ts';
-import type { TargetClients } from '../../../platform/targets/target-clients.ts';
 import type { TargetProblem } from '../../../platform/targets/target-problem.ts';
 import type { VirtualClusterInstanceRecord } from '../../../platform/targets/target-record.ts';
 import type { TargetStores } from '../../../platform/targets/target-stores.ts';
-import type { CertificateRevoker } from '../../certificates/certificate-revoker.ts';
-import { caFingerprint, type RevocationRecords } from '../../certificates/revocation-records.ts';
+import type { CertificateRevoker, RevokeAttempt } from '../../certificates/certificate-revoker.ts';
+import type { RevocationRecords } from '../../certificates/revocation-records.ts';
 import { certificateNotRevoked } from '../../shared/events.ts';
 import { instanceKeyOf } from '../credential-stores.ts';
 import type { Cleaned, Remainder } from '../finalizer.ts';
@@ -14,7 +13,6 @@ import { sourceOf } from './certificate-kubeconfig.ts';
 
 export interface CertificateCleanUpOptions {
   readonly targets: Pick<TargetStores, 'instance'>;
-  readonly clients: Pick<TargetClients, 'known'>;
   readonly revoker: Pick<CertificateRevoker, 'tryRevoke'>;
   readonly revocations: Pick<RevocationRecords, 'remove'>;
   readonly tries: LastTries;
@@ -23,25 +21,21 @@ export interface CertificateCleanUpOptions {
 /** Objects whose last try is remembered; beyond it the oldest counts as not tried. */
 const maxTries = 20_000;
 
-/** The outcome of the last try for each object, by UID: what stood in the way, or nothing. */
+/** The last try for each object, by UID. */
 export class LastTries {
-  readonly #tries = new Map<string, TargetProblem | undefined>();
+  readonly #tries = new Map<string, RevokeAttempt>();
 
-  put(uid: string, problem: TargetProblem | undefined): void {
+  put(uid: string, attempt: RevokeAttempt): void {
     this.#tries.delete(uid);
-    this.#tries.set(uid, problem);
+    this.#tries.set(uid, attempt);
     for (const oldest of this.#tries.keys()) {
       if (this.#tries.size <= maxTries) break;
       this.#tries.delete(oldest);
     }
   }
 
-  hasSucceeded(uid: string): boolean {
-    return this.#tries.has(uid) && this.#tries.get(uid) === undefined;
-  }
-
-  get(uid: string): TargetProblem | undefined {
-    return this.#tries.has(uid) ? this.#tries.get(uid) : untried;
+  get(uid: string): RevokeAttempt {
+    return this.#tries.get(uid) ?? { problem: untried };
   }
 }
 
@@ -53,36 +47,30 @@ export class LastTries {
 export async function cleanUpCertificates(
   record: CredentialRecord,
   isLate: boolean,
-  { targets, clients, revoker, revocations, tries }: CertificateCleanUpOptions,
+  { targets, revoker, revocations, tries }: CertificateCleanUpOptions,
 ): Promise<Cleaned> {
+  const { uid } = record;
   const instance = targets.instance(instanceKeyOf(record));
-  let hasFailed = false;
   const problem = await revokeAll(record, instance, {
     tryRevoke: async (...request) => {
       // While the object waits for its Secret nothing more is asked of the virtual cluster.
-      if (isLate || tries.hasSucceeded(record.uid)) return tries.get(record.uid);
-      const found = await revoker.tryRevoke(...request);
-      tries.put(record.uid, found);
-      hasFailed = found !== undefined;
-      return found;
+      if (!isLate && 'problem' in tries.get(uid)) tries.put(uid, await revoker.tryRevoke(...request));
+      return tries.get(uid);
     },
   });
   const left = remainderOf({
     problem,
     instance: instance === undefined ? 'gone' : instance.deleted === undefined ? 'present' : 'going',
   });
-  const isCertificate = record.kubeConfig?.clientCert === true;
-  const forget = async () => {
-    // Certificates of another virtual cluster stay on record.
-    const known = instance && clients.known(instance.uid);
-    if (known !== undefined)
-      await revocations.remove({ ownerUID: record.uid, caFingerprint: caFingerprint(known) });
-  };
+  const last = tries.get(uid);
   const until = formatTimestamp(record.status.notAfter) ?? 'it ends';
   return {
     left,
-    // A status that names no certificate does not say that all are revoked: some may have been left to their record.
-    ...(isLate || hasFailed || !isCertificate ? {} : { forget }),
+    // Only a try says what is revoked, and where: a status may name no certificate because some were left to their record, and the
+    // Secret may have led elsewhere meanwhile. What is on record of another authority stays.
+    ...(!isLate && 'caFingerprint' in last
+      ? { forget: () => revocations.remove({ ownerUID: uid, caFingerprint: last.caFingerprint }) }
+      : {}),
     ...(problem && { notice: certificateNotRevoked(until, problem) }),
   };
 }
@@ -98,9 +86,9 @@ async function revokeAll(
   if (!isCertificate || (serial === 0 && boundSerials.length === 0)) return undefined;
   if (instance === undefined) return boundSerials.length === 0 ? undefined : unknownTarget;
   const serials = [...new Set([...boundSerials, serial])].filter((bound) => bound > 0);
-  const problem = await revoker.tryRevoke(sourceOf(instance), { uid, serials, live: [] });
+  const outcome = await revoker.tryRevoke(sourceOf(instance), { uid, serials, live: [] });
   // Nothing is known to be bound; that one more search was not possible holds nothing up.
-  return boundSerials.length === 0 ? undefined : problem;
+  return boundSerials.length > 0 && 'problem' in outcome ? outcome.problem : undefined;
 }
 
 const untried: TargetProblem = {

@@ -51,11 +51,11 @@ export class RevokeBeforeCommit {
     const { instanceUID = instance?.uid } = record.status;
     if (instance === undefined || instance.uid !== instanceUID)
       return { desired: live.length === 0 ? revoked : desired, retryMs: Number.POSITIVE_INFINITY };
-    const problem = await revoker.tryRevoke(sourceOf(instance), { uid: record.uid, serials, live });
+    const outcome = await revoker.tryRevoke(sourceOf(instance), { uid: record.uid, serials, live });
     const isLast = live.length === 0 && instance.deleted !== undefined;
-    if (problem !== undefined && !isLast) {
-      const { waitMs } = this.#retries.failed(record.uid, 'revoke', problem);
-      return { desired: { ...desired, reconciling: problem }, retryMs: waitMs };
+    if ('problem' in outcome && !isLast) {
+      const { waitMs } = this.#retries.failed(record.uid, 'revoke', outcome.problem);
+      return { desired: { ...desired, reconciling: outcome.problem }, retryMs: waitMs };
     }
     this.#retries.succeeded(record.uid);
     return { desired: revoked, retryMs: Number.POSITIVE_INFINITY };
