@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { credentialsPerUser, requestLimits, serverLimits, upstreamLimits } from './limits.ts';
+import { HeldBytes } from './endpoints/shared/held-bytes.ts';
+import {
+  credentialsPerUser,
+  heldBytesLimits,
+  requestLimits,
+  serverLimits,
+  upstreamLimits,
+} from './limits.ts';
 
 it('one number of connections says how many watches a target gets, and how many requests wait for one', () => {
   const limits = upstreamLimits({ upstreamConnections: 25 });
@@ -47,4 +54,13 @@ it.each([
   expect(serverLimits({ maxConnections: 5_000, missesPerAddress: 600 }).idleMs).toBeGreaterThan(
     seconds * 1_000,
   );
+});
+
+it('with one credential no one takes so much memory that its user cannot disable it with another', () => {
+  const { ofCredential, ofUser } = heldBytesLimits;
+  const held = new HeldBytes(heldBytesLimits);
+  held.hold({ user: 'alice', credential: 'leaked' }).takeOrThrow(ofCredential / 4);
+  const megabytes = (ofUser - ofCredential) / 4 / 2 ** 20;
+  expect(megabytes).toBeGreaterThanOrEqual(3);
+  held.hold({ user: 'alice', credential: 'other' }).takeOrThrow(megabytes * 2 ** 20);
 });

@@ -1,4 +1,5 @@
 import type { GatewaySettings } from '../settings/gateway.ts';
+import type { HeldBytesLimits } from './endpoints/shared/held-bytes.ts';
 import type { ServerLimits } from './server/server.ts';
 
 /** How long a request may wait for a connection to its target, and before that for its turn to ask whether its user may enter. */
@@ -42,8 +43,14 @@ export function upstreamLimits({
   return { connections, longConnections: 8 * connections, maxWaiting: 4 * connections, maxWaitMs };
 }
 
-/** Of memory for requests that are answered here, bytes. */
-export const heldBytesLimits = { ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 };
+/**
+ * Of memory for requests that are answered here, bytes. With one credential the page asks for three lists of everyone at once. The other
+ * credentials of its user have room for three texts of a megabyte even then: enough to disable it, or to delete it.
+ */
+export const heldBytesLimits: HeldBytesLimits = {
+  ...{ ofUser: 48 * 2 ** 20, ofCredential: 36 * 2 ** 20 },
+  ofAll: 144 * 2 ** 20,
+};
 
 /** Of source addresses whose refused credentials are counted. */
 export const maxMissAddresses = 20_000;

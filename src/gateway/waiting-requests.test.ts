@@ -85,7 +85,7 @@ it('a request that was cut while its body waited to be read writes nothing', asy
 
 it('what waits is counted for its user also when the client has left', async () => {
   const { waiting, yaml } = heldReader();
-  const held = new HeldBytes({ ofUser: 100_000, ofAll: 1_000_000 });
+  const held = new HeldBytes({ ofCredential: 100_000, ofUser: 100_000, ofAll: 1_000_000 });
   await start('', { yaml, held });
   const body = `# ${'x'.repeat(20_000)}\nspec: {}\n`;
   const text = headOf(ownKeys, 'application/yaml', body.length) + body;
@@ -97,5 +97,5 @@ it('what waits is counted for its user also when the client has left', async () 
   await waitFor('the refusal', () => second.seen.answer.includes('\r\n\r\n'));
   expect(second.seen.answer).toMatch(/^HTTP\/1\.1 429 /);
   waiting[0]?.();
-  await waitFor('room', () => held.hold('alice').take(20_000));
+  await waitFor('room', () => held.hold({ user: 'alice', credential: 'one' }).take(20_000) === undefined);
 });

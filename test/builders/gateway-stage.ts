@@ -19,6 +19,7 @@ import { CredentialRecords } from '../../src/gateway/index/credential-records.ts
 import { RecentChanges } from '../../src/gateway/index/recent-changes.ts';
 import { TargetRecords } from '../../src/gateway/index/target-records.ts';
 import type { Refused, Verdict } from '../../src/gateway/index/verdict.ts';
+import { heldBytesLimits } from '../../src/gateway/limits.ts';
 import { openUpstreamPools } from '../../src/gateway/proxy/http/upstream-pool.ts';
 import type { FoundTarget } from '../../src/gateway/proxy/targets.ts';
 import { ApiServerUpstream, type UpstreamLimits } from '../../src/gateway/proxy/upstream.ts';
@@ -265,7 +266,7 @@ function servicesOf(index: EndpointServices['index'], records: CredentialRecords
     log: silentLogger,
     index,
     quota: new Quota({ records, now: () => systemClock.now(), limits: { OwnedAccessKey: 3 } }),
-    held: new HeldBytes({ ofUser: 48 * 2 ** 20, ofAll: 144 * 2 ** 20 }),
+    held: new HeldBytes(heldBytesLimits),
     yaml: new YAMLReader({ clock: systemClock, limits: yamlLimits, isAlone: () => true }),
     changes: new RecentChanges(records, () => '1'),
     removals: { begin: () => () => undefined, remove: unused, removeWhenItComes: unused },

@@ -58,7 +58,7 @@ async function start(options: Start = {}) {
     },
     quota: new Quota({ records, now: () => clock.now(), limits: {} }),
     sitePolicy: () => noSitePolicy,
-    held: new HeldBytes({ ofUser: 2 ** 20, ofAll: 2 ** 20 }),
+    held: new HeldBytes({ ofCredential: 2 ** 20, ofUser: 2 ** 20, ofAll: 2 ** 20 }),
     attempts: new Misses({ clock, perMinute, maxAddresses: 10 }),
     clientAddress: () => '192.0.2.1',
     upstream: {

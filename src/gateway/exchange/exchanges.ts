@@ -97,7 +97,7 @@ export class Exchanges implements PublicEndpoint {
   async #make(exchange: Exchange, decision: Decision, audit: RequestAudit | undefined): Promise<MadeKey> {
     const { held, settings, clientAddress } = this.#options;
     const { maker, impersonation, object } = decision;
-    const holding = held.hold(maker.user);
+    const holding = held.hold({ user: maker.user, credential: maker.credential ?? maker.user });
     const headers = requestHeaders([], { clientAddress: clientAddress(exchange.request), impersonation });
     if (audit !== undefined) headers.push('audit-id', audit.auditID);
     audit?.acts('create');

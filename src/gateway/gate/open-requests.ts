@@ -6,7 +6,7 @@ import type { RequestTarget } from '../../scope/request-path.ts';
 import type { ResolvedRequest } from '../../scope/requests/resolve-request.ts';
 import type { CredentialIndex } from '../index/credential-index.ts';
 import type { Refused, Verdict } from '../index/verdict.ts';
-import { type ErrorAnswer, errorAnswer } from '../server/error-answer.ts';
+import { type ErrorAnswer, tooManyRequests } from '../server/error-answer.ts';
 import { explainRefusal } from './authenticate.ts';
 import { findDenial } from './authorise.ts';
 import type { EntryPermissions } from './entry-permissions.ts';
@@ -221,10 +221,7 @@ function explainEnd(problem: string | undefined, found: Verdict | Refused | unde
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one === other || one.join('\n') === other.join('\n');
 
-const answerTooMany = (owner: string): ErrorAnswer =>
-  errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
-
-const tooMany = { ofCredential: answerTooMany('this credential'), ofUser: answerTooMany('this user') };
+const tooMany = { ofCredential: tooManyRequests('this credential'), ofUser: tooManyRequests('this user') };
 
 /**
  * Whose share of the gateway a request takes: places, and time of the main thread. It is that of its user. All credentials of agents that

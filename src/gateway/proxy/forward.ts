@@ -4,7 +4,14 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../kube/clock.ts';
 import { WriteBudget } from '../../kube/queue/write-budget.ts';
 import type { Trail } from '../audit/trail.ts';
-import { type ErrorAnswer, errorAnswer, hasBody, leaveRest, sendError } from '../server/error-answer.ts';
+import {
+  type ErrorAnswer,
+  errorAnswer,
+  hasBody,
+  leaveRest,
+  sendError,
+  tooManyRequests,
+} from '../server/error-answer.ts';
 import { isHeader } from '../server/request-head.ts';
 import { warningOf } from '../server/warning.ts';
 import { isLargeBody, type Release } from '../turns/large-bodies.ts';
@@ -364,11 +371,7 @@ export class ClientGone extends Error {
 }
 
 const clientGone = new ClientGone();
-export const tooManyOfUser = errorAnswer(
-  'ERR_TOO_MANY_REQUESTS',
-  { owner: 'this user' },
-  { headers: ['retry-after', '1'] },
-);
+export const tooManyOfUser = tooManyRequests('this user');
 const badAnswer = errorAnswer('ERR_UPSTREAM_ANSWER', {});
 const unavailable = errorAnswer('ERR_UPSTREAM_UNAVAILABLE', {}, { headers: ['retry-after', '1'] });
 export const tooManyPieces = errorAnswer('ERR_REQUEST_MALFORMED', {

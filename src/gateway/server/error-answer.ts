@@ -47,6 +47,10 @@ export function errorAnswer<Code extends HTTPErrorCode>(
   return { code, status, headers: [...statusHeaders, ...own, ...headers], body };
 }
 
+/** `owner`: whose requests they are. */
+export const tooManyRequests = (owner: string): ErrorAnswer =>
+  errorAnswer('ERR_TOO_MANY_REQUESTS', { owner }, { headers: ['retry-after', '1'] });
+
 const statusHeaders = [
   'content-type',
   'application/json',

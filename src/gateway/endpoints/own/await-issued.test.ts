@@ -108,7 +108,7 @@ async function post({ read = issued(), held = roomy(), plural: asked = plural, b
   return { answered, watch: watchOf(stage.records), reads, removed, seen: () => stage.seen, leave };
 }
 
-const roomy = () => new HeldBytes({ ofUser: 2 ** 20, ofAll: 2 ** 20 });
+const roomy = () => new HeldBytes({ ofCredential: 2 ** 20, ofUser: 2 ** 20, ofAll: 2 ** 20 });
 
 async function textOf(client: Socket): Promise<string> {
   const chunks: Buffer[] = [];
@@ -186,11 +186,11 @@ describe('a new credential', () => {
   });
 
   it('counts as what the request keeps in memory, and is read once there is room', async () => {
-    const held = new HeldBytes({ ofUser: 40_000, ofAll: 40_000 });
+    const held = new HeldBytes({ ofCredential: 40_000, ofUser: 40_000, ofAll: 40_000 });
     const large = issued(undefined, { labels: { note: 'x'.repeat(5_000) } });
-    const other = held.hold('alice');
+    const other = held.hold({ user: 'alice', credential: 'other' });
     const { answered, watch, reads } = await post({ read: large, held });
-    expect(other.take(5_000)).toBe(true);
+    other.takeOrThrow(5_000);
     watch(large);
     await waitFor('it is read', () => reads() > 0);
     other.release();

@@ -361,10 +361,10 @@ describe('a request about one’s own', () => {
   it.each(['PUT', 'GET'])(
     'is refused while the user keeps as much memory as one user may: %s',
     async (method) => {
-      const held = new HeldBytes({ ofUser: 40_000, ofAll: 40_000 });
+      const held = new HeldBytes({ ofCredential: 40_000, ofUser: 40_000, ofAll: 40_000 });
       const stage = await start(withObject(annotated('mine', 5_000)), { services: { held } });
-      const other = held.hold('alice');
-      expect(other.take(5_000)).toBe(true);
+      const other = held.hold({ user: 'alice', credential: 'other' });
+      other.takeOrThrow(5_000);
       const send = async () => statusOf(await stage.send(request(`${method} ${keys}/mine`, undefined, {})));
       expect(await send()).toBe(429);
       other.release();

@@ -3,7 +3,13 @@ import { group } from '../../../api/names.ts';
 import { credentialResources } from '../../../api/resources.ts';
 import { isSegment } from '../../../kube/resource-path.ts';
 import { touchedObject, trailOfDryRun } from '../../audit/trail.ts';
-import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import {
+  type Endpoint,
+  type EndpointRequest,
+  type EndpointServices,
+  holdFor,
+  queryOf,
+} from '../shared/endpoint.ts';
 import { answerFailure, issueInto, type Reply, refuse, sendObject } from '../shared/reply.ts';
 import { patchOwn, replaceOwn } from './change.ts';
 import { createOwn } from './create.ts';
@@ -47,8 +53,7 @@ export function credentialEndpoints(services: EndpointServices): Readonly<Record
 type ServedKind = { readonly kind: CredentialKind; readonly services: EndpointServices };
 
 function toOwnRequest(request: EndpointRequest, served: ServedKind): OwnRequest {
-  const held = served.services.held.hold(request.sender.verdict.identity.user);
-  request.onOver(() => held.release());
+  const held = holdFor(request, served.services.held);
   const query = queryOf(request);
   const trail = isDryRun({ query }) ? trailOfDryRun(request.trail) : request.trail;
   return { ...request, ...served, held, query, trail };

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../../test/fakes/fake-clock.ts';
+import { heldBytesLimits } from '../../limits.ts';
 import { HeldBytes } from '../shared/held-bytes.ts';
 import { Refusal } from '../shared/reply.ts';
 import { asksForEveryone, listEveryone } from './list-everyone.ts';
@@ -36,15 +37,13 @@ describe('a request for the credentials of everyone', () => {
 });
 
 describe('the memory of such a list', () => {
-  const ofUser = 48 * 2 ** 20;
-
   /** An API server that answers when the test says so. */
   function setUp() {
-    const bytes = new HeldBytes({ ofUser, ofAll: 3 * ofUser });
+    const bytes = new HeldBytes(heldBytesLimits);
     const open: { readonly collector: Dispatcher.DispatchHandler }[] = [];
     const controller = { abort: () => {}, pause: () => {}, resume: () => {} } as never;
     const list = () => {
-      const held = bytes.hold('alice');
+      const held = bytes.hold({ user: 'alice', credential: 'one' });
       const request = {
         ...{ kind: 'OwnedAccessKey', query: new URLSearchParams('everyone=true'), asked: {}, held },
         ...{ sender: { verdict: { gates: [] } }, send: { headers: [], user: 'alice' } },

@@ -7,8 +7,7 @@ import { collectionPath } from '../../../kube/resource-path.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import { readLimit } from '../shared/list-options.ts';
-import { Refusal, type Reply, refuse, toReply } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
+import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import type { OwnRequest } from './request.ts';
 
 /** The parameter of a list that asks for the credentials of all users. */
@@ -49,7 +48,7 @@ export async function listEveryone(request: OwnRequest): Promise<Reply> {
 /** Throws a Refusal. */
 async function askWithin(request: OwnRequest, held: Holding, path: string): Promise<RawResponse> {
   // First: many such answers at once would fill the memory before each of them is counted.
-  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
+  held.takeOrThrow(maxBytes);
   const question = { method: 'GET', path, headers: headersInPlace(request), maxBytes };
   const answer = await ask(request, question).catch((error: unknown) => {
     // The one thing that is wrong with an answer while it is read.

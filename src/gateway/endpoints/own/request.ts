@@ -20,7 +20,6 @@ import {
   withIncluded,
 } from '../shared/list-options.ts';
 import { parseAnswer, Refusal, type Reply } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
 import { strictUnlessAsked } from '../shared/strict-fields.ts';
 
 /** A request about credentials of one's own. */
@@ -113,7 +112,7 @@ export async function readInForm(
   // A refusal is about our own account, not about the client.
   if (answer.status !== 200) throw new Error(`the reader got ${answer.status}`);
   const bytes = answer.body.length;
-  if (!request.held.take(bytes)) throw new Refusal(tooManyBytes);
+  request.held.takeOrThrow(bytes);
   const body = parseAnswer(answer);
   const object = isTable ? asObject(objectsOf(body)[0]) : body;
   if (asObject(object['metadata'])['uid'] === record.uid) return { body, object, bytes };
@@ -131,7 +130,7 @@ export function foundInArrival(
 ): Found {
   const object = { ...arrived, apiVersion, kind };
   const bytes = Buffer.byteLength(JSON.stringify(object));
-  if (!held.take(bytes)) throw new Refusal(tooManyBytes);
+  held.takeOrThrow(bytes);
   return { body: object, object, bytes };
 }
 

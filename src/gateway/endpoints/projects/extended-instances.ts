@@ -16,12 +16,12 @@ import {
   type EndpointRequest,
   type EndpointServices,
   eachInTurn,
+  holdFor,
   queryOf,
 } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import { readAccept } from '../shared/list-options.ts';
-import { answerFailure, Refusal, refuse, sendObject } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
+import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
 import { findProjects, type Project } from './project-rights.ts';
 import { isTargetInScope } from './usable-targets.ts';
 
@@ -61,9 +61,8 @@ async function answer(
   services: EndpointServices,
   isInScope: boolean,
 ): Promise<void> {
-  const { sender, asked } = request;
-  const held = services.held.hold(sender.verdict.identity.user);
-  request.onOver(() => held.release());
+  const { asked } = request;
+  const held = holdFor(request, services.held);
   const read = isInScope ? await readInstances(request, held) : undefined;
   const isRefused = read === undefined || (read.status === 403 && asked.allNamespaces);
   const byProject = isRefused ? await listByProject(request, services, held) : undefined;
@@ -85,7 +84,7 @@ function refuseAll(request: EndpointRequest, status: number | undefined, body: J
 async function readInstances(request: EndpointRequest, held: Holding): Promise<RawResponse> {
   const maxBytes = request.asked.verb === 'get' ? ofObject : ofList;
   // First: many such answers at once would fill the memory before each of them is counted.
-  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
+  held.takeOrThrow(maxBytes);
   const { send, asked, sender } = request;
   const narrowing = narrowingOf(sender.verdict.gates, asked);
   const headers = headersInPlace(request);
@@ -253,7 +252,7 @@ async function listIn(
 ): Promise<readonly JsonObject[]> {
   const headers = headersInPlace(request);
   const path = `/apis/${apiVersion}/namespaces/${namespace}/${request.asked.resource}${query}`;
-  if (!held.take(maxBytes)) throw new Refusal(tooManyBytes);
+  held.takeOrThrow(maxBytes);
   const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
   held.giveBack(maxBytes - answer.body.length);
   // To see a project is not to see what is in it.

@@ -1,7 +1,7 @@
 import { asObject } from '../../../api/json.ts';
 import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
-import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
+import { type Endpoint, type EndpointRequest, type EndpointServices, holdFor } from '../shared/endpoint.ts';
 import { answerFailure } from '../shared/reply.ts';
 import { mediaTypeOf, objectLimit, parseBody, readBody, type YAMLSource } from '../shared/request-body.ts';
 
@@ -12,8 +12,7 @@ export const spaceNamespace =
     const { response, refuse, place, sender } = request;
     const namespace = place.namespace ?? '';
     const { user } = sender.verdict.identity;
-    const holding = held.hold(user);
-    request.onOver(() => holding.release());
+    const holding = holdFor(request, held);
     const body = await readBody(request, objectLimit, (bytes) => holding.take(bytes));
     if (response.destroyed) return;
     if (!Buffer.isBuffer(body)) return refuse(body);

@@ -6,7 +6,13 @@ import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts
 import { isTargetRead } from '../../gate/answered-reads.ts';
 import { explainDenial } from '../../gate/authorise.ts';
 import { warningOf } from '../../server/warning.ts';
-import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import {
+  type Endpoint,
+  type EndpointRequest,
+  type EndpointServices,
+  holdFor,
+  queryOf,
+} from '../shared/endpoint.ts';
 import {
   checkListOptions,
   fieldFilter,
@@ -15,8 +21,7 @@ import {
   type ObjectFilter,
   readAccept,
 } from '../shared/list-options.ts';
-import { answerFailure, Refusal, refuse, sendObject } from '../shared/reply.ts';
-import { tooManyBytes } from '../shared/request-body.ts';
+import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
 import { targetTable } from './target-table.ts';
 import { watchTargets } from './target-watch.ts';
 import { asJSON, type TargetQuestion, targetResources, UsableTargets } from './usable-targets.ts';
@@ -118,8 +123,7 @@ async function sendList(
   const selects = readSelectors(query);
   const { namespace } = request.asked;
   const keys = await usable.find(namespace);
-  const held = services.held.hold(request.sender.verdict.identity.user);
-  request.onOver(() => held.release());
+  const held = holdFor(request, services.held);
   const found: JsonObject[] = [];
   let size = 0;
   let page: Page = { items: [], resourceVersion: '', next: '' };
@@ -134,7 +138,7 @@ async function sendList(
     size += bytes;
     if (size > maxBytes)
       refuse('ERR_QUERY', { problem: 'the list is too large for one answer; ask for one project' });
-    if (!held.take(bytes)) throw new Refusal(tooManyBytes);
+    held.takeOrThrow(bytes);
     found.push(...kept);
     await request.turn();
   } while (page.next !== '' && keys.size > 0);

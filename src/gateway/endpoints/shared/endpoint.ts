@@ -18,7 +18,7 @@ import type { Forwarding } from '../../proxy/forward.ts';
 import type { FoundTarget } from '../../proxy/targets.ts';
 import type { ErrorAnswer } from '../../server/error-answer.ts';
 import type { YAMLReader } from '../../yaml/yaml-reader.ts';
-import type { HeldBytes } from './held-bytes.ts';
+import type { HeldBytes, Holding } from './held-bytes.ts';
 import type { Quota } from './quota.ts';
 import type { Removals } from './removals.ts';
 
@@ -59,6 +59,16 @@ export const everyVerb = [
 export function queryOf({ asked: { forward: path } }: Pick<EndpointRequest, 'asked'>): URLSearchParams {
   const mark = path.indexOf('?');
   return new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+}
+
+/** Memory for the request until it is over. */
+export function holdFor(
+  { sender, onOver }: Pick<EndpointRequest, 'sender' | 'onOver'>,
+  held: HeldBytes,
+): Holding {
+  const holding = held.hold({ user: sender.verdict.identity.user, credential: sender.hash });
+  onOver(() => holding.release());
+  return holding;
 }
 
 /** One operation that the gateway answers itself, in whole or in part. It ends the response, or rejects for a defect. */

@@ -166,7 +166,7 @@ describe('a body of many values', () => {
       held: {
         take: (more: number) => {
           held += more;
-          return true;
+          return undefined;
         },
       },
     } as unknown as Parameters<typeof readWholeBody>[0]);

@@ -16,7 +16,7 @@ import { isLargeBody, smallBody } from '../../turns/large-bodies.ts';
 import { StallGuard } from '../../turns/stall-guard.ts';
 import { inexactNumber, keyTwice, looksLikeJSON, tooDeep } from '../../yaml/read-yaml.ts';
 import type { YAMLReader } from '../../yaml/yaml-reader.ts';
-import type { EndpointRequest, EndpointServices } from './endpoint.ts';
+import { type EndpointRequest, type EndpointServices, holdFor } from './endpoint.ts';
 import type { Holding } from './held-bytes.ts';
 import { Refusal, refuse } from './reply.ts';
 
@@ -48,7 +48,7 @@ export interface YAMLSource {
 export async function readBody(
   { request, response, clock, maxStallMs, turn, enterLargeBody, onOver }: BodySource,
   { maxBytes, tooLarge, refuseBeginning }: BodyLimit,
-  mayHold: (bytes: number) => boolean = () => true,
+  hold: (bytes: number) => ErrorAnswer | undefined = () => undefined,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
   if (isLargeBody(request.headers)) {
@@ -69,8 +69,11 @@ export async function readBody(
       size += chunk.length;
       if (chunk.length < smallPiece && !pieces.tryReserve(clock.monotonic())) resolve(tooManyPieces);
       else if (size > maxBytes) resolve(tooLarge);
-      else if (kept.refusal !== undefined || mayHold(chunk.length)) kept.add(chunk);
-      else resolve(tooManyBytes);
+      else if (kept.refusal === undefined) {
+        const refusal = hold(chunk.length);
+        if (refusal === undefined) kept.add(chunk);
+        else resolve(refusal);
+      }
     })
     .once('end', () => resolve(kept.refusal))
     .once('close', () => resolve(cutOff));
@@ -100,7 +103,6 @@ class KeptBody {
   }
 
   add(chunk: Buffer): void {
-    if (this.refusal !== undefined) return;
     const isHead = this.#size < headBytes;
     this.#chunks.push(chunk);
     this.#size += chunk.length;
@@ -258,8 +260,7 @@ export async function readSentObject(
 ): Promise<SentObject> {
   const type = mediaTypeOf(request.request.headers['content-type']);
   const { user } = request.sender.verdict.identity;
-  const holding = held.hold(user);
-  request.onOver(() => holding.release());
+  const holding = holdFor(request, held);
   const body = await readBody(request, limitOf(type), (bytes) => holding.take(bytes));
   if (!Buffer.isBuffer(body)) return { refusal: body };
   if (!mediaTypes.has(type)) return { refusal: unknownType };

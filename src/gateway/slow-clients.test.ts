@@ -1,0 +1,76 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
+import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { waitFor } from '../../test/fakes/wait-for.ts';
+import { HeldBytes } from './endpoints/shared/held-bytes.ts';
+
+const ownKeys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
+const [leaked, other] = ['a-key-of-alice-that-leaked', 'another-key-of-alice'];
+
+let stage: GatewayStage;
+let held: HeldBytes;
+const clients: Socket[] = [];
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await stage.close();
+});
+
+/** A gateway that knows two keys of alice, before an API server with as many objects of hers as the names say. */
+async function start(names: readonly string[], size: number): Promise<void> {
+  const note = 'x'.repeat(size);
+  stage = await gatewayStage(
+    (socket, text) => {
+      const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';
+      const object = JSON.stringify(credentialObject({ name, annotations: { note } }));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n${object}`);
+    },
+    { services: { held } },
+  );
+  for (const key of [leaked, other]) stage.know(key, { ...verdictFor(), record: liveRecord({ name: key }) });
+  for (const name of names) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
+}
+
+const headOf = (line: string, key: string, ...fields: readonly string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');
+
+function send(text: string) {
+  const seen = { answer: '', isClosed: false };
+  const socket = connect(stage.port, '127.0.0.1', () => void socket.write(text));
+  clients.push(socket);
+  socket
+    .on('error', () => undefined)
+    .on('close', () => {
+      seen.isClosed = true;
+    });
+  return { socket, seen };
+}
+
+const disable = JSON.stringify({ spec: { disabled: true } });
+const patch = async (name: string, key: string): Promise<number> => {
+  const fields = ['Connection: close', 'Content-Type: application/merge-patch+json'];
+  const head = headOf(`PATCH ${ownKeys}/${name}`, key, ...fields, `Content-Length: ${disable.length}`);
+  return Number((await stage.send(head + disable)).split(' ')[1]);
+};
+
+/** So much of a body, and no end of it. */
+const sendEndless = (size: number) => {
+  const fields = ['Content-Type: application/json', 'Content-Length: 30000'];
+  const sent = send(headOf(`POST ${ownKeys}`, leaked, ...fields) + ' '.repeat(size));
+  sent.socket.on('data', (chunk) => {
+    sent.seen.answer += chunk.toString('latin1');
+  });
+  return sent;
+};
+
+describe('bodies that never end', () => {
+  it('of one key leave its owner the memory to disable it with another', async () => {
+    held = new HeldBytes({ ofCredential: 60_000, ofUser: 120_000, ofAll: 1_000_000 });
+    await start(['mine'], 6_000);
+    const endless = Array.from({ length: 4 }, () => sendEndless(10_000));
+    await waitFor('the share is taken', () => endless.some(({ seen }) => seen.answer.includes(' 429 ')));
+    expect(await patch('mine', leaked)).toBe(429);
+    expect(await patch('mine', other)).toBe(200);
+  });
+});
