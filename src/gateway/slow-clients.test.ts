@@ -1,16 +1,24 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
 import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { HeldBytes } from './endpoints/shared/held-bytes.ts';
 
 const ownKeys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
 const [leaked, other] = ['a-key-of-alice-that-leaked', 'another-key-of-alice'];
+const maxStallMs = 90_000;
+const sharedEqually = (bytes: number) => new HeldBytes({ ofCredential: bytes, ofUser: bytes, ofAll: bytes });
 
+let clock: FakeClock;
 let stage: GatewayStage;
 let held: HeldBytes;
 const clients: Socket[] = [];
+
+beforeEach(() => {
+  clock = new FakeClock();
+});
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
@@ -26,7 +34,7 @@ async function start(names: readonly string[], size: number): Promise<void> {
       const object = JSON.stringify(credentialObject({ name, annotations: { note } }));
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n${object}`);
     },
-    { services: { held } },
+    { clock, maxStallMs, services: { held } },
   );
   for (const key of [leaked, other]) stage.know(key, { ...verdictFor(), record: liveRecord({ name: key }) });
   for (const name of names) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
@@ -64,6 +72,14 @@ const sendEndless = (size: number) => {
   return sent;
 };
 
+/** Whether anything is held of so much. */
+const isHeld = (ofAll: number): boolean => {
+  const holding = held.hold({ user: 'alice', credential: other });
+  const refusal = holding.take(ofAll / 4);
+  holding.release();
+  return refusal !== undefined;
+};
+
 describe('bodies that never end', () => {
   it('of one key leave its owner the memory to disable it with another', async () => {
     held = new HeldBytes({ ofCredential: 60_000, ofUser: 120_000, ofAll: 1_000_000 });
@@ -72,5 +88,20 @@ describe('bodies that never end', () => {
     await waitFor('the share is taken', () => endless.some(({ seen }) => seen.answer.includes(' 429 ')));
     expect(await patch('mine', leaked)).toBe(429);
     expect(await patch('mine', other)).toBe(200);
+  });
+
+  it('end in time, however often a byte of them comes, and give back what they held', async () => {
+    held = sharedEqually(60_000);
+    await start(['mine'], 1_000);
+    const { socket, seen } = sendEndless(10_000);
+    await waitFor('it is held', () => isHeld(60_000));
+    for (let seconds = 0; seconds < 30; seconds += 10) {
+      expect(seen.answer).toBe('');
+      socket.write(' ');
+      await clock.advanceAsync(10_000);
+    }
+    await waitFor('its end', () => seen.isClosed);
+    expect(seen.answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*ERR_REQUEST_TIMEOUT/i);
+    await waitFor('room', () => !isHeld(60_000));
   });
 });

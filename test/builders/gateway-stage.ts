@@ -36,7 +36,7 @@ import {
 } from '../../src/kube/client/client-identity.ts';
 import { ConnectionSet } from '../../src/kube/client/connections.ts';
 import { impersonationHeaders } from '../../src/kube/client/impersonation.ts';
-import { systemClock } from '../../src/kube/clock.ts';
+import { type Clock, systemClock } from '../../src/kube/clock.ts';
 import { silentLogger } from '../../src/logger.ts';
 import { compileScope } from '../../src/scope/gate/compile-scope.ts';
 import type { RequestTarget } from '../../src/scope/request-path.ts';
@@ -66,6 +66,8 @@ export interface StageOptions {
   /** To the platform at once. */
   readonly questions?: number;
   readonly maxStallMs?: number;
+  /** By which a request stands still, or is late. */
+  readonly clock?: Clock;
   readonly sessionMaxMs?: number;
   readonly maxStayMs?: number;
   /** With TLS in front. */
@@ -199,7 +201,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
   const audits = sink && new RequestAudits({ sink, clock: systemClock, withHash, clientAddress });
   const handler = new RequestHandler({
     settings,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     log: silentLogger,
     metrics,
     index,

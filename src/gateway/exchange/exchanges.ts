@@ -47,7 +47,7 @@ export interface ExchangesOptions extends Omit<DecideOptions, 'baseURL' | 'now' 
 const limits = { all: 128, ofEach: 16 };
 const maxBytes = 32_768;
 /** For the whole body: a stranger who sends a byte now and then must not keep a place. */
-const maxBodyMs = 10_000;
+const maxMs = 10_000;
 
 /** `POST {base}/oauth/token`: exchanges tokens of other issuers for keys (RFC 8693). */
 export class Exchanges implements PublicEndpoint {
@@ -119,8 +119,6 @@ export class Exchanges implements PublicEndpoint {
     if (mediaTypeOf(request.headers['content-type']) !== 'application/x-www-form-urlencoded')
       refuse('ERR_EXCHANGE_REQUEST', { problem: noForm });
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal(tooLarge);
-    const { promise, resolve } = Promise.withResolvers<ErrorAnswer>();
-    const timer = clock.setTimer(() => resolve(tooSlow), maxBodyMs);
     const source = {
       ...{ request, response, clock, maxStallMs: settings.stallTimeoutMs },
       ...{
@@ -129,9 +127,7 @@ export class Exchanges implements PublicEndpoint {
         onOver: () => undefined,
       },
     };
-    const body = await Promise.race([readBody(source, { maxBytes, tooLarge }), promise]).finally(() =>
-      timer.cancel(),
-    );
+    const body = await readBody(source, { maxBytes, tooLarge, maxMs });
     if (!Buffer.isBuffer(body)) throw new Refusal(body);
     return body.toString('utf8');
   }
@@ -168,7 +164,6 @@ function ending(response: ServerResponse, answer: ErrorAnswer): ErrorAnswer {
 
 const noForm = 'its Content-Type is not application/x-www-form-urlencoded';
 const tooLarge = errorAnswer('ERR_BODY_TOO_LARGE', { bytes: maxBytes });
-const tooSlow = errorAnswer('ERR_REQUEST_TIMEOUT', {});
 const notOnRecord = errorAnswer('ERR_AUDIT_UNAVAILABLE', {}, { headers: ['retry-after', '5'] });
 const tooMany = oauthAnswer(
   errorAnswer('ERR_TOO_MANY_UNAUTHENTICATED', {}, { headers: ['retry-after', '10'] }),

@@ -29,6 +29,8 @@ export interface BodyLimit {
   readonly maxBytes: number;
   /** The answer to a larger one. */
   readonly tooLarge: ErrorAnswer;
+  /** For all of it; absent: {@link maxBodyMs}. */
+  readonly maxMs?: number;
   /** The answer to one that begins so, at its end. The rest of it is received, so that its connection stays, and not kept. */
   readonly refuseBeginning?: (head: Buffer) => ErrorAnswer | undefined;
 }
@@ -44,10 +46,13 @@ export interface YAMLSource {
   readonly turn: EndpointRequest['turn'];
 }
 
+/** From when it is read. One byte now and then would otherwise hold its memory for days. */
+const maxBodyMs = 30_000;
+
 /** The body, or the answer to one that does not arrive. */
 export async function readBody(
   { request, response, clock, maxStallMs, turn, enterLargeBody, onOver }: BodySource,
-  { maxBytes, tooLarge, refuseBeginning }: BodyLimit,
+  { maxBytes, tooLarge, maxMs = maxBodyMs, refuseBeginning }: BodyLimit,
   hold: (bytes: number) => ErrorAnswer | undefined = () => undefined,
 ): Promise<Buffer | ErrorAnswer> {
   if (!hasBody(request)) return Buffer.alloc(0);
@@ -60,6 +65,7 @@ export async function readBody(
   if (expectsContinue(request)) response.writeContinue();
   const { promise, resolve } = Promise.withResolvers<ErrorAnswer | undefined>();
   const guard = new StallGuard(clock, maxStallMs, () => resolve(tooSlow));
+  const timer = clock.setTimer(() => resolve(tooSlow), maxMs);
   const pieces = new WriteBudget(smallPieces);
   const kept = new KeptBody(refuseBeginning);
   let size = 0;
@@ -79,6 +85,7 @@ export async function readBody(
     .once('close', () => resolve(cutOff));
   const refusal = await promise;
   guard.stop();
+  timer.cancel();
   request.pause();
   await turn(size);
   return refusal ?? kept.whole();
