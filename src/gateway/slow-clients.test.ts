@@ -3,12 +3,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
 import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
 import { FakeClock } from '../../test/fakes/fake-clock.ts';
-import { waitFor } from '../../test/fakes/wait-for.ts';
+import { untilStill, waitFor } from '../../test/fakes/wait-for.ts';
 import { HeldBytes } from './endpoints/shared/held-bytes.ts';
 
 const ownKeys = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys';
 const [leaked, other] = ['a-key-of-alice-that-leaked', 'another-key-of-alice'];
 const maxStallMs = 90_000;
+/** More than the system keeps for a client that reads nothing. */
+const objects = 16;
+const objectBytes = 520_000;
+const large = 2 ** 27;
 const sharedEqually = (bytes: number) => new HeldBytes({ ofCredential: bytes, ofUser: bytes, ofAll: bytes });
 
 let clock: FakeClock;
@@ -18,6 +22,7 @@ const clients: Socket[] = [];
 
 beforeEach(() => {
   clock = new FakeClock();
+  held = sharedEqually(large);
 });
 
 afterEach(async () => {
@@ -39,6 +44,12 @@ async function start(names: readonly string[], size: number): Promise<void> {
   for (const key of [leaked, other]) stage.know(key, { ...verdictFor(), record: liveRecord({ name: key }) });
   for (const name of names) stage.records.ofKind.OwnedAccessKey.upsert(liveRecord({ name }));
 }
+
+const startLarge = async () =>
+  await start(
+    Array.from({ length: objects }, (_, index) => `k${10 + index}`),
+    objectBytes,
+  );
 
 const headOf = (line: string, key: string, ...fields: readonly string[]): string =>
   [`${line} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');
@@ -104,4 +115,38 @@ describe('bodies that never end', () => {
     expect(seen.answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*ERR_REQUEST_TIMEOUT/i);
     await waitFor('room', () => !isHeld(60_000));
   });
+});
+
+describe('a client that reads nothing', () => {
+  it.each([
+    ['of a list', `GET ${ownKeys}?limit=500`],
+    ['of a watch', `GET ${ownKeys}?watch=true`],
+  ])('%s is gone when it has stood still for too long, and what was held for it is free', async (_, line) => {
+    await startLarge();
+    const { socket, seen } = send(headOf(line, leaked));
+    await waitFor('objects are read', () => stage.seen.length > 1);
+    await untilStill('reads', () => stage.seen.length);
+    await waitFor('it is held', () => isHeld(large));
+    clock.advance(maxStallMs - 1);
+    await clock.settle();
+    expect(isHeld(large)).toBe(true);
+    clock.advance(maxStallMs);
+    await waitFor('room', () => !isHeld(large));
+    socket.resume();
+    await waitFor('the cut', () => seen.isClosed);
+  });
+});
+
+it('a client that reads slowly gets all of an answer, however long that takes', async () => {
+  await startLarge();
+  const { socket, seen } = send(headOf(`GET ${ownKeys}?limit=500`, leaked, 'Connection: close'));
+  let size = 0;
+  socket.on('data', (chunk) => {
+    size += chunk.length;
+    socket.pause();
+    clock.advance(1_000);
+    setImmediate(() => socket.resume());
+  });
+  await waitFor('all of it', () => seen.isClosed);
+  expect(size).toBeGreaterThan(objects * objectBytes);
 });

@@ -46,7 +46,7 @@ export const gatewaySettingDefinitions = {
     type: duration('1s', '1h'),
     default: '90s',
     documentation:
-      'How long a short request may stand still: no byte of its body arrives, no answer comes, or the client takes none of it. API servers end requests after 60 seconds by themselves.',
+      'How long a short request may stand still: no byte of its body arrives, no answer comes, or the client takes none of it. A watch of credentials ends as well when its client takes nothing of an event for so long. API servers end requests after 60 seconds by themselves.',
   }),
   sessionMaxMs: setting({
     name: 'LATCHKEY_SESSION_MAX',

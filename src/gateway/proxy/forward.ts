@@ -40,7 +40,7 @@ export interface Forwarding {
   /** A note for the client besides a refusal of the API server. */
   readonly forbiddenNote?: () => string | undefined;
   readonly clock: Clock;
-  /** How long a short request may stand still on either side. Watches may for as long as they like. */
+  /** How long a short request may stand still on either side. Watches that are passed on may for as long as they like. */
   readonly maxStallMs: number;
   /**
    * For the time of the main thread: wait for it before each piece of work. Takes how many bytes of a body were received before. Rejects

@@ -7,6 +7,7 @@ import { type Holder, isOwn } from '../../index/ownership.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { metadataOf, rowsOf, wholeObject } from '../shared/list-options.ts';
 import { refuse } from '../shared/reply.ts';
+import { writeAtPace } from '../shared/write-at-pace.ts';
 import { type ListSelection, ownIn, readSelection } from './list.ts';
 import { type Found, foundInArrival, type OwnRequest, readInForm, shownAs } from './request.ts';
 import { withoutCredentials } from './secrets.ts';
@@ -245,16 +246,10 @@ class OwnWatch {
     return isNewerVersion(resourceVersion, position) ? resourceVersion : position;
   }
 
-  /** At the pace of the client. */
   async #write(type: string, object: JsonObject): Promise<void> {
     const { response } = this.#request;
     if (this.#isOver || response.destroyed) return;
-    const line = `${JSON.stringify(withoutCredentials({ type, object }))}\n`;
-    if (response.write(line)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    response.once('drain', resolve).once('close', resolve);
-    await promise;
-    response.off('drain', resolve).off('close', resolve);
+    await writeAtPace(this.#request, `${JSON.stringify(withoutCredentials({ type, object }))}\n`);
   }
 
   #end(): void {

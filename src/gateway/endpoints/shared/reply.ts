@@ -16,6 +16,7 @@ import {
 } from '../../server/error-answer.ts';
 import { warningOf } from '../../server/warning.ts';
 import type { EndpointRequest, Exchange } from './endpoint.ts';
+import { type PacedResponse, writeAtPace } from './write-at-pace.ts';
 
 /** Ends an operation with an answer of the gateway. Thrown, because what clients send could look like an answer. */
 export class Refusal extends Error {
@@ -119,11 +120,12 @@ const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.c
 
 /** An object in JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
 export function sendObject(
-  { request, response }: Exchange,
+  exchange: Exchange & PacedResponse,
   status: number,
   body: object,
   headers: Readonly<Record<string, string | readonly string[]>> = {},
 ): void {
+  const { request, response } = exchange;
   if (response.destroyed) return;
   const isYAML = prefersYAML(request);
   const json = JSON.stringify(body, null, isPretty(request));
@@ -135,7 +137,7 @@ export function sendObject(
     'cache-control': 'no-cache, private',
     ...(headers as Record<string, string>),
   });
-  response.end(request.method === 'HEAD' ? undefined : text);
+  void writeAtPace(exchange, request.method === 'HEAD' ? '' : text).then(() => response.end());
 }
 
 /** Folded lines would be hard to read in a kubeconfig, and to take out of it. */
