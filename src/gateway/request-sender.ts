@@ -138,6 +138,7 @@ export class RequestSender {
       publicPath: publicPathOf(request.url ?? '', asked.forward),
       maxStallMs: settings.stallTimeoutMs,
       ...this.#turnsOf(share, sender.hash, response),
+      maySend: () => this.#options.open.mayGoOn(sender.hash, underway),
       onFailure: (error: Error, refusal: ErrorAnswer | undefined) => {
         log.warn({ target: asked.target.kind, err: error }, 'a request got no answer');
         if (refusal === undefined) return;
@@ -151,13 +152,11 @@ export class RequestSender {
     if (!isTunnel && isWatchByWebSocket(request, asked)) return endWatch(response);
     if (endpoint === undefined) return forward(withTunnel(forwarding, sending));
     const refuse = (answer: ErrorAnswer) => this.refuse(response, answer);
-    const finish = () => {
-      underway.isFinishing = true;
-    };
     const callbacks: (() => void)[] = [];
     const onOver = (callback: () => void) => void callbacks.push(callback);
     const passOn = () => forward(forwarding);
-    const passed = { ...forwarding, asked, sender, place: target, finish, refuse, onOver, passOn };
+    const finishing = finishingOf(underway, forwarding);
+    const passed = { ...forwarding, ...finishing, asked, sender, place: target, refuse, onOver, passOn };
     const over = () => {
       for (const callback of callbacks) callback();
     };
@@ -228,6 +227,16 @@ export const underwayOf = (
     if (audit !== undefined) audit.cut = why;
     if (response instanceof UpgradedResponse) response.cut(why);
     else response.destroy();
+  },
+});
+
+const finishingOf = (underway: OpenRequest, { maySend }: Pick<Forwarding, 'maySend'>) => ({
+  finish: () => {
+    underway.isFinishing = true;
+  },
+  resume: () => {
+    underway.isFinishing = false;
+    if (!maySend()) throw new ClientGone();
   },
 });
 

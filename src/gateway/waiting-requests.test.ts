@@ -1,6 +1,13 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
-import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
+import {
+  type Behaviour,
+  type GatewayStage,
+  gatewayStage,
+  type StageOptions,
+  verdictFor,
+} from '../../test/builders/gateway-stage.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import type { EndpointServices } from './endpoints/shared/endpoint.ts';
@@ -98,4 +105,135 @@ it('what waits is counted for its user also when the client has left', async () 
   expect(second.seen.answer).toMatch(/^HTTP\/1\.1 429 /);
   waiting[0]?.();
   await waitFor('room', () => held.hold({ user: 'alice', credential: 'one' }).take(20_000) === undefined);
+});
+
+const key = 'key-of-alice';
+const mine = '/apis/management.platform.sh/v1/ownedaccesskeys/mine';
+const jsonPatch = 'application/json-patch+json';
+const enabling = JSON.stringify([{ op: 'add', path: '/spec/disabled', value: false }]);
+const apply = 'application/apply-patch+yaml';
+
+const write = (method: string, type: string, body: string) =>
+  headOf(`/kubernetes/management${mine}?fieldManager=me`, type, body.length).replace('POST', method) + body;
+
+const answerOf = (status: number, object: object = credentialObject({ name: 'mine' })): string => {
+  const text = JSON.stringify(object);
+  return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+};
+
+/** An API server whose answers wait, except for what is read; alice asks it for her key `mine`, with that very key. */
+async function startHolding(options: StageOptions = {}, isHeld = (text: string) => !text.startsWith('GET')) {
+  const held: { readonly text: string; readonly answer: (text: string) => void }[] = [];
+  const behaviour: Behaviour = (socket, text) => {
+    if (isHeld(text)) held.push({ text, answer: (answer) => void socket.write(answer) });
+    else socket.write(answerOf(200));
+  };
+  stage = await gatewayStage(behaviour, options);
+  const record = liveRecord({ name: 'mine' });
+  stage.records.ofKind.OwnedAccessKey.upsert(record);
+  stage.know(key, { ...verdictFor(), record });
+  return held;
+}
+
+function revoke(): void {
+  stage.know(key, { reason: 'Disabled' });
+  stage.open.recheck(credentialHash(key));
+}
+
+/** Until everything is done that waits for nobody. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const firstLines = () => stage.seen.map((text) => text.slice(0, text.indexOf(' HTTP')).replace(/\?.*/, ''));
+
+describe('a write of a key that is revoked while the API server has it', () => {
+  it.each([
+    ['a patch', write('PATCH', jsonPatch, enabling), [`GET ${mine}`, `PUT ${mine}`]],
+    ['a replacement', write('PUT', 'application/json', '{}'), [`GET ${mine}`, `PUT ${mine}`]],
+    ['a deletion of itself', write('DELETE', 'application/json', '{}'), [`DELETE ${mine}`]],
+  ])('is not sent again, nor is anything read, when it was in conflict: %s', async (_, text, expected) => {
+    const held = await startHolding();
+    const { seen } = send(text);
+    await waitFor('the write', () => held.length === 1);
+    revoke();
+    await settle();
+    expect(seen.isClosed).toBe(false);
+    held[0]?.answer(answerOf(409, { kind: 'Status', reason: 'Conflict' }));
+    await waitFor('the cut', () => seen.isClosed);
+    await settle();
+    expect([seen.answer, firstLines()]).toEqual(['', expected]);
+  });
+
+  it('is not applied again when it was in conflict', async () => {
+    const isWrite = (text: string) => text.includes('force=true');
+    const held = await startHolding({}, isWrite);
+    const { seen } = send(write('PATCH', apply, 'spec: {}\n'));
+    await waitFor('the write', () => held.length === 1);
+    revoke();
+    held[0]?.answer(answerOf(409, { kind: 'Status', reason: 'Conflict' }));
+    await waitFor('the cut', () => seen.isClosed);
+    await settle();
+    expect([seen.answer, firstLines()]).toEqual(['', [`GET ${mine}`, `PATCH ${mine}`, `PATCH ${mine}`]]);
+  });
+
+  it('gets its answer', async () => {
+    const held = await startHolding();
+    const { seen } = send(write('PATCH', jsonPatch, enabling));
+    await waitFor('the write', () => held.length === 1);
+    revoke();
+    await settle();
+    held[0]?.answer(answerOf(200));
+    await waitFor('the answer', () => seen.answer.includes('\r\n\r\n'));
+    expect(seen.answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a write that waits for a slot', () => {
+  /** With another key of alice: a request that takes the only slot that she may have, as soon as it is free. */
+  function queueAnother(): void {
+    stage.know('another-of-alice', verdictFor());
+    send(`${headOf(maps, 'application/json', 2).replace(key, 'another-of-alice')}{}`);
+  }
+
+  const patched = { method: 'PUT', text: write('PATCH', jsonPatch, enabling), before: 'GET /' };
+  const applied = { method: 'PATCH', text: write('PATCH', apply, 'spec: {}\n'), before: 'dryRun=All' };
+  const ends: readonly (readonly [string, () => void])[] = [
+    ['was revoked', revoke],
+    ['has ended by the clock', () => void stage.state.verdicts.delete(credentialHash(key))],
+  ];
+
+  it.each(ends.flatMap(([why, end]) => [patched, applied].map((sent) => ({ ...sent, why, end }))))(
+    'is not sent once its credential $why: $method',
+    async ({ text, before, end }) => {
+      const isHeld = (sent: string) => [before, '/configmaps'].some((part) => sent.includes(part));
+      const held = await startHolding({ connections: 2, maxWaitMs: 20_000 }, isHeld);
+      const { seen } = send(text);
+      await waitFor('the request before it', () => held.length === 1);
+      queueAnother();
+      await settle();
+      held[0]?.answer(answerOf(200));
+      await waitFor('the slot is taken', () => held.length === 2);
+      await settle();
+      const sent = firstLines();
+      end();
+      held[1]?.answer(answerOf(201));
+      await waitFor('the cut', () => seen.isClosed);
+      await settle();
+      expect([seen.answer, firstLines()]).toEqual(['', sent]);
+    },
+  );
+
+  it('is not sent once its credential was revoked: a deletion of itself', async () => {
+    const held = await startHolding({ connections: 2, maxWaitMs: 20_000 });
+    queueAnother();
+    await waitFor('the slot is taken', () => held.length === 1);
+    const { seen } = send(write('DELETE', 'application/json', '{}'));
+    await settle();
+    revoke();
+    held[0]?.answer(answerOf(201));
+    await waitFor('the cut', () => seen.isClosed);
+    await settle();
+    expect([seen.answer, firstLines().filter((line) => line.startsWith('DELETE'))]).toEqual(['', []]);
+  });
 });

@@ -104,7 +104,8 @@ export class Exchanges implements PublicEndpoint {
     const making: Making = {
       ...{ services: this.#options, kind: 'OwnedAccessKey', held: holding, trail: audit },
       ...{ clock: this.#options.clock, maxStallMs: settings.stallTimeoutMs, turn: async () => undefined },
-      ...{ response: exchange.response, upstream: this.#options.upstream },
+      // It has no credential of ours that could have ended.
+      ...{ response: exchange.response, upstream: this.#options.upstream, maySend: () => true },
       send: { method: 'POST', path: '', headers, isLong: false, user: maker.user },
     };
     try {

@@ -37,7 +37,7 @@ export interface OpenRequest {
   readonly isLong: boolean;
   /** Ends it at once, with the answer half sent. The holder is told why where there is a way to. */
   readonly cut: (why: string) => void;
-  /** It was sent on, and may be what ends the credential: it gets its answer. It keeps its place until then. */
+  /** A write has left that may be what ends the credential: it gets its answer. It keeps its place until then. */
   isFinishing?: boolean;
   /** It waits for the right to enter its target. It is judged again after that, so it is not cut. */
   readonly isEntering?: boolean;
@@ -76,6 +76,12 @@ interface Gone {
   readonly targets: Set<string>;
   readonly users: Set<string>;
   timer: Timer | undefined;
+}
+
+/** A credential, as the index knows it now. */
+interface Current {
+  readonly problem: string | undefined;
+  readonly found: Verdict | Refused | undefined;
 }
 
 interface Share {
@@ -155,14 +161,27 @@ export class OpenRequests {
   recheck(hash: string, isAbout: (request: OpenRequest) => boolean = () => true): void {
     const share = this.#shares.get(hash);
     if (share === undefined) return;
+    const current = this.#look(hash);
+    for (const request of [...share.open])
+      if (request.isFinishing !== true && request.isEntering !== true && isAbout(request))
+        this.#checkOne(request, current);
+  }
+
+  /** Asked right before something is sent for it: some ends are noticed by a sweep alone. False: it is cut. */
+  mayGoOn(hash: string, request: OpenRequest): boolean {
+    return this.#checkOne(request, this.#look(hash));
+  }
+
+  #look(hash: string): Current {
     const problem = this.#options.problem();
-    const found = problem === undefined ? this.#options.find(hash) : undefined;
-    const good = found !== undefined && 'record' in found ? found : undefined;
-    for (const request of [...share.open]) {
-      if (request.isFinishing === true || request.isEntering === true || !isAbout(request)) continue;
-      if (good === undefined) request.cut(explainEnd(problem, found));
-      else if (!this.#isAllowed(good, request)) request.cut(noLongerAllowed);
-    }
+    return { problem, found: problem === undefined ? this.#options.find(hash) : undefined };
+  }
+
+  #checkOne(request: OpenRequest, { problem, found }: Current): boolean {
+    const isGood = found !== undefined && 'record' in found;
+    if (isGood && this.#isAllowed(found, request)) return true;
+    request.cut(isGood ? noLongerAllowed : explainEnd(problem, found));
+    return false;
   }
 
   /**

@@ -32,6 +32,7 @@ function forwardToNoOne() {
     turn: async () => undefined,
     enterLargeBody: async () => () => undefined,
     charge: () => undefined,
+    maySend: () => true,
   };
   forward({
     ...turns,

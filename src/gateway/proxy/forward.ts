@@ -49,6 +49,8 @@ export interface Forwarding {
   readonly turn: (receivedBytes?: number) => Promise<void>;
   /** Wait for it before a large body is read. Undefined: it waited too long, or the client is gone. */
   readonly enterLargeBody: () => Promise<Release | undefined>;
+  /** Asked right before the first byte goes to the target. False: the credential no longer allows the request, which is cut. */
+  readonly maySend: () => boolean;
   /** So many bytes were received or sent by the main thread. */
   readonly charge: (bytes: number) => void;
   /** Told why a request got no whole answer from the target, and what it gets instead; undefined where the answer had begun. */

@@ -83,8 +83,8 @@ async function make(request: OwnRequest, made: SentKey, permit: QuotaPermit): Pr
   const object = withNewRecord(made.object, kind, askerOf(request, groups.selfServiceApply));
   refuseBySitePolicy(services.sitePolicy(), { kind, object });
   await request.turn();
-  request.finish();
-  const answered = await askToApply(request, object, made.plain === undefined ? [] : [made.plain]);
+  const known = made.plain === undefined ? [] : [made.plain];
+  const answered = await askToApply(request, { object, known });
   const reply = withChangeWarnings(request, answered, { object });
   permit.made(uidOf(reply.body));
   // Someone was faster, and the refusal is about an object that may be somebody else's.
@@ -116,6 +116,7 @@ interface AppliedManifest {
   readonly object: JsonObject;
   /** Plain credentials that an answer could quote. */
   readonly known: readonly string[];
+  readonly mayEndCredential?: boolean;
 }
 
 function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObject): AppliedManifest {
@@ -142,7 +143,7 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
   refuseBeyondLimits(verdict, { kind, stored, result: stored });
   const asker = askerOf(request, groups.selfServiceApply);
   const unrecorded = withStoredRecord(object, { kind, stored, result: stored }, asker);
-  const tried = await askToApply(request, unrecorded, known, { dryRun: 'All' });
+  const tried = await askToApply(request, { object: unrecorded, known }, { dryRun: 'All' });
   if (tried.status !== 200) return { reply: tried, isOvertaken: false };
   const change = { kind, stored, result: tried.body };
   request.trail?.acts(actionOf(stored, tried.body));
@@ -157,8 +158,11 @@ async function sendRecorded(request: OwnRequest, { object, known }: AppliedManif
     metadata: { ...asObject(metadata), resourceVersion: named ?? resourceVersion },
   };
   await request.turn();
-  request.finish();
-  const answered = await askToApply(request, body, known, { force: 'true' });
+  const answered = await askToApply(
+    request,
+    { object: body, known, mayEndCredential: true },
+    { force: 'true' },
+  );
   const told = warnOfLostScope(answered, stored);
   const reply = withChangeWarnings(request, told, { object: answered.body, stored });
   return { reply, isOvertaken: reply.status === 409 && named === undefined };
@@ -177,8 +181,7 @@ function ownsKey(stored: JsonObject, { query }: OwnRequest): boolean {
 
 async function askToApply(
   request: OwnRequest,
-  object: JsonObject,
-  known: readonly string[],
+  { object, known, mayEndCredential = false }: AppliedManifest,
   options: Readonly<Record<string, string>> = {},
 ): Promise<Reply> {
   const { namespace, name } = request.asked;
@@ -187,7 +190,8 @@ async function askToApply(
   const path = `${pathOf(request.kind, { namespace, name })}?${query}`;
   const contentType = 'application/apply-patch+yaml';
   const group = groups.selfServiceApply;
-  const answer = await askAsHolder(request, { method: 'PATCH', path, body: object, contentType, group });
+  const question = { method: 'PATCH', path, body: object, contentType, group, mayEndCredential };
+  const answer = await askAsHolder(request, question);
   const reply = toReply(answer, known);
   return isWrongManifest(reply) ? { ...reply, status: 400, body: { ...reply.body, ...badRequest } } : reply;
 }

@@ -64,8 +64,7 @@ async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObje
   const { namespace, name } = request.asked;
   const path = pathOf(kind, { namespace, name }) + writeQuery(request);
   await request.turn();
-  request.finish();
-  const answer = await askAsHolder(request, { method: 'PUT', path, body });
+  const answer = await askAsHolder(request, { method: 'PUT', path, body, mayEndCredential: true });
   const reply = toReply(answer, [...secretsIn(stored), ...(plain === undefined ? [] : [plain])]);
   const told = warnOfKeptFinalizer(warnOfLostScope(reply, stored), { kind, changed, stored });
   return withChangeWarnings(request, told, { object: body, stored });

@@ -44,9 +44,9 @@ async function deleteRecord(
   const { uid } = record;
   if ((preconditions['uid'] ?? uid) !== uid) return refuse('ERR_OBJECT_CONFLICT', {});
   const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...rest, preconditions: { ...preconditions, uid } };
-  if (isSelfOrAbove(request, record)) request.finish();
   const path = pathOf(request.kind, record);
-  const reply = toReply(await askAsHolder(request, { method: 'DELETE', path, body }));
+  const mayEndCredential = isSelfOrAbove(request, record);
+  const reply = toReply(await askAsHolder(request, { method: 'DELETE', path, body, mayEndCredential }));
   if (reply.status < 300) request.trail?.touched(touchedRecord(record));
   return reply;
 }
@@ -68,13 +68,29 @@ export async function deleteAllOwn(request: OwnRequest): Promise<Reply> {
     // The credential may have ended meanwhile.
     if (request.response.destroyed || deleted.length >= limit) break;
     if (!(await isSelected(request, record, selection))) continue;
-    const reply = options.isDryRun ? undefined : await deleteRecord(request, record, options);
-    if (reply !== undefined && reply.status >= 400 && !(await isGone(request, record, reply)))
-      return stopped(reply, deleted.length, record);
+    const refusal = await refusalToDelete(request, record, options);
+    if (refusal !== undefined) return stopped(refusal, deleted.length, record);
     deleted.push(record);
+    if (hasEnded(request, record, options)) break;
   }
   if (!options.isDryRun) await untilEnded(request, deleted);
   return { status: 200, body: success(deleted.length) };
+}
+
+/** Whether this ended the credential of the request, with which nothing more is sent then. */
+const hasEnded = (request: OwnRequest, record: LiveRecord, { isDryRun }: GivenDeleteOptions): boolean =>
+  !isDryRun && isSelfOrAbove(request, record);
+
+/** Undefined: it is gone now, or would be. */
+async function refusalToDelete(
+  request: OwnRequest,
+  record: LiveRecord,
+  options: GivenDeleteOptions,
+): Promise<Reply | undefined> {
+  if (options.isDryRun) return undefined;
+  const reply = await deleteRecord(request, record, options);
+  const isOver = reply.status < 400 || (await isGone(request, record, reply));
+  return isOver ? undefined : reply;
 }
 
 async function isSelected(

@@ -319,6 +319,27 @@ describe('a request about one’s own', () => {
     expect(sentBy(stage).filter(([first = '']) => first.startsWith('DELETE'))).toHaveLength(1);
   });
 
+  it('deletes the highest key above its own last, which ends the credential, and tells how many it deleted', async () => {
+    const [top, lowest] = [liveRecord({ name: 'top' }), liveRecord({ name: 'lowest' })];
+    const stage: GatewayStage = await start((socket, text) => {
+      const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';
+      if (text.startsWith('DELETE')) stage.records.ofKind.OwnedAccessKey.remove(name);
+      if (name === 'top') {
+        stage.state.verdicts.clear();
+        stage.open.recheck(credentialHash(bearer));
+      }
+      socket.write(answer(200, credentialObject({ name })));
+    });
+    for (const record of [top, lowest]) stage.records.ofKind.OwnedAccessKey.upsert(record);
+    stage.know(bearer, { ...verdictFor(), record: lowest, ancestors: [top] });
+    const got = await stage.send(request(`DELETE ${keys}`, 'application/json', {}));
+    expect(got).toContain('"message":"deleted 2"');
+    const names = ['mine', 'top'];
+    expect(sentBy(stage).map(([first = '']) => first)).toEqual(
+      names.map((name) => `DELETE ${keys}/${name} HTTP/1.1`),
+    );
+  });
+
   it('are deleted without a look at them, where no selector asks for one', async () => {
     const stage: GatewayStage = await start((socket, text) => {
       const name = /\/ownedaccesskeys\/(\w+)/.exec(text)?.[1] ?? '';

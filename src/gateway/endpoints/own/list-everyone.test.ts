@@ -48,7 +48,7 @@ describe('the memory of such a list', () => {
         ...{ kind: 'OwnedAccessKey', query: new URLSearchParams('everyone=true'), asked: {}, held },
         ...{ sender: { verdict: { gates: [] } }, send: { headers: [], user: 'alice' } },
         ...{ response: Object.assign(new EventEmitter(), { destroyed: false }), clock: new FakeClock() },
-        ...{ maxStallMs: 1_000, turn: async () => {} },
+        ...{ maxStallMs: 1_000, turn: async () => {}, maySend: () => true },
         upstream: {
           dispatch: (_: unknown, collector: Dispatcher.DispatchHandler) => {
             open.push({ collector });

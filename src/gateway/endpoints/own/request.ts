@@ -57,16 +57,23 @@ interface HolderQuestion {
   readonly contentType?: string;
   /** A group with rights that the holder has for this one request, which was verified. */
   readonly group?: string;
+  /** Then the request gets its answer also when its credential has ended. */
+  readonly mayEndCredential?: boolean;
 }
 
 /** Sends a verified request as the holder, who has the right to it for this once. The API server judges it by its policies. */
 export async function askAsHolder(
   request: OwnRequest,
-  { method, path, body, contentType = 'application/json', group = groups.selfService }: HolderQuestion,
+  { method, path, body, mayEndCredential = false, ...question }: HolderQuestion,
 ): Promise<RawResponse> {
+  const { contentType = 'application/json', group = groups.selfService } = question;
   const headers = headersInPlace(request, { group, ...(body === undefined ? {} : { contentType }) });
   const bytes = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
-  return await ask(request, { method, path, headers, ...bytes });
+  if (!mayEndCredential) return await ask(request, { method, path, headers, ...bytes });
+  const answer = await ask(request, { method, path, headers, ...bytes, onSent: request.finish });
+  // Nothing was written, and another try may follow.
+  if (answer.status >= 400 && answer.status < 500) request.resume();
+  return answer;
 }
 
 const passedToWrites: ReadonlySet<string> = new Set(['dryRun', 'fieldManager', 'fieldValidation', 'force']);

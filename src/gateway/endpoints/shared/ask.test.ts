@@ -19,7 +19,15 @@ function start() {
   };
   const response = Object.assign(new EventEmitter(), { destroyed: false });
   const turn = async () => undefined;
-  const asking = { clock, maxStallMs, response, upstream, send: { user: 'alice' }, turn };
+  const asking = {
+    clock,
+    maxStallMs,
+    response,
+    upstream,
+    send: { user: 'alice' },
+    turn,
+    maySend: () => true,
+  };
   const answer = ask(asking as never, { method: 'GET', path: '/openapi/v3', headers: [] });
   answer.catch(() => undefined);
   return { clock, answer, dispatched };

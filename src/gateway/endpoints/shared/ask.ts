@@ -13,11 +13,13 @@ import type { EndpointRequest } from './endpoint.ts';
 interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {
   readonly body?: Buffer;
   readonly maxBytes?: number;
+  /** Called when it leaves. */
+  readonly onSent?: () => void;
 }
 
 export type Asking = Pick<
   EndpointRequest,
-  'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn' | 'trail'
+  'response' | 'upstream' | 'send' | 'clock' | 'maxStallMs' | 'turn' | 'maySend' | 'trail'
 >;
 
 /** Any object, and a page of small ones. */
@@ -58,10 +60,16 @@ async function askOnce(asking: Asking, question: Question) {
   const { response, upstream, send, clock, maxStallMs } = asking;
   // Its credential may have ended while the request waited for something else.
   if (response.destroyed) throw new ClientGone();
-  const { method, path, headers, body = null, maxBytes = defaultBytes } = question;
+  const { method, path, headers, body = null, maxBytes = defaultBytes, onSent } = question;
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   const action = { verb: method, path: path.replace(/\?.*/, '') };
-  const collector = new ProgressingCollector({ action, maxBytes, resolve, reject }, () => guard.progress());
+  const beforeSend = () => {
+    // And while it waited for a slot and a connection.
+    if (!asking.maySend()) throw new ClientGone();
+    onSent?.();
+  };
+  const options = { action, maxBytes, beforeSend, resolve, reject };
+  const collector = new ProgressingCollector(options, () => guard.progress());
   const request = {
     method,
     path,

@@ -35,8 +35,10 @@ export interface EndpointRequest extends Omit<Forwarding, 'body'> {
   readonly place: TargetLocation & Pick<FoundTarget, 'isNamespaceMissing'>;
   /** Calls back when the endpoint has done all it does and the client has its answer, or is gone: what the request holds is free then. */
   readonly onOver: (callback: () => void) => void;
-  /** For what may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
+  /** When a write leaves that may end the credential itself: the request is not cut any more when that is over. It counts until its answer. */
   readonly finish: () => void;
+  /** When that write was refused: the request goes on as before. Throws ClientGone when its credential has ended meanwhile. */
+  readonly resume: () => void;
   /** Passes the request on as it came, as if no endpoint were there. */
   readonly passOn: () => void;
   /** Answers with an error of the gateway that no failure led to. */
