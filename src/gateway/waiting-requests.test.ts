@@ -224,6 +224,19 @@ describe('a write that waits for a slot', () => {
     },
   );
 
+  it('is not sent once its credential has ended by the clock: what the gateway passes on as it is', async () => {
+    const held = await startHolding({ connections: 2, maxWaitMs: 20_000 });
+    queueAnother();
+    await waitFor('the slot is taken', () => held.length === 1);
+    const { seen } = send(`${headOf(maps, 'application/json', 2)}{}`);
+    await settle();
+    stage.state.verdicts.delete(credentialHash(key));
+    held[0]?.answer(answerOf(201));
+    await waitFor('the cut', () => seen.isClosed);
+    await settle();
+    expect([seen.answer, firstLines().length]).toEqual(['', 1]);
+  });
+
   it('is not sent once its credential was revoked: a deletion of itself', async () => {
     const held = await startHolding({ connections: 2, maxWaitMs: 20_000 });
     queueAnother();

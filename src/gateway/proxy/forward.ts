@@ -162,6 +162,8 @@ class Relay implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    // Its credential may have ended while it waited for a slot and a connection.
+    if (!this.#forwarding.maySend()) this.#onClosed();
   }
 
   onResponseStart(
