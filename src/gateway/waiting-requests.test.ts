@@ -250,3 +250,60 @@ describe('a write that waits for a slot', () => {
     expect([seen.answer, firstLines().filter((line) => line.startsWith('DELETE'))]).toEqual(['', []]);
   });
 });
+
+describe('a key that was changed in a version that the gateway has not seen yet', () => {
+  const changed = credentialObject({ name: 'mine', spec: { disabled: true } });
+  Object.assign(changed.metadata, { resourceVersion: '9' });
+
+  /** The gateway has seen as much as `known.position` says. */
+  async function startBehind() {
+    const known = { position: '7' };
+    const changes = { position: () => known.position } as unknown as EndpointServices['changes'];
+    const held = await startHolding({ services: { changes } }, () => true);
+    return { known, held };
+  }
+
+  const sent = [
+    { name: 'a patch', text: write('PATCH', jsonPatch, enabling), next: `PUT ${mine}` },
+    { name: 'a replacement', text: write('PUT', 'application/json', '{}'), next: `PUT ${mine}` },
+    { name: 'an apply', text: write('PATCH', apply, 'spec: {}\n'), next: `PATCH ${mine}` },
+  ];
+
+  it.each(sent)('is judged by that version before it changes itself: $name', async ({ text }) => {
+    const { known, held } = await startBehind();
+    const { seen } = send(text);
+    await waitFor('the read', () => held.length === 1);
+    held[0]?.answer(answerOf(200, changed));
+    await settle();
+    expect(firstLines()).toEqual([`GET ${mine}`]);
+    revoke();
+    known.position = '9';
+    await waitFor('the cut', () => seen.isClosed);
+    await settle();
+    expect([seen.answer, firstLines()]).toEqual(['', [`GET ${mine}`]]);
+  });
+
+  it.each([
+    ['PUT', 'application/json', JSON.stringify({ metadata: { resourceVersion: '9' } })],
+    ['PATCH', jsonPatch, JSON.stringify([{ op: 'add', path: '/metadata/resourceVersion', value: '9' }])],
+    ['PATCH', apply, 'metadata: { resourceVersion: "9" }\n'],
+  ])('is not changed in a version that its sender can only guess: %s %s', async (method, type, body) => {
+    const { held } = await startBehind();
+    const { seen } = send(write(method, type, body));
+    await waitFor('the read', () => held.length === 1);
+    held[0]?.answer(answerOf(200));
+    await waitFor('the refusal', () => seen.answer.includes('\r\n\r\n'));
+    expect(seen.answer).toMatch(/^HTTP\/1\.1 409 /);
+    expect(firstLines()).toEqual([`GET ${mine}`]);
+  });
+
+  it.each(sent)('changes itself when it is good in that version: $name', async ({ text, next }) => {
+    const { known, held } = await startBehind();
+    send(text);
+    await waitFor('the read', () => held.length === 1);
+    held[0]?.answer(answerOf(200, changed));
+    known.position = '9';
+    await waitFor('the write', () => held.length === 2);
+    expect(firstLines()).toEqual([`GET ${mine}`, next]);
+  });
+});

@@ -16,6 +16,7 @@ import {
   requirePlatformFields,
 } from './checks.ts';
 import { issued } from './create.ts';
+import { readForChange, refuseGuessedVersion } from './read-for-change.ts';
 import {
   askAsHolder,
   findOwn,
@@ -25,7 +26,6 @@ import {
   type OwnRequest,
   pathOf,
   presentUID,
-  readWhole,
   unlessReplaced,
   writeQuery,
 } from './request.ts';
@@ -104,8 +104,7 @@ async function applyToStored(request: OwnRequest, sent: JsonObject, record: Live
   const before = request.held.size;
   for (let tries = 1; ; tries++) {
     request.held.giveBack(request.held.size - before);
-    const stored = await readWhole(request, record);
-    if (stored === undefined) throw notFound(request);
+    const stored = await readForChange(request, record);
     const applied = withWhatIsStored(request, sent, stored);
     const { reply, isOvertaken } = await sendRecorded(request, applied, stored);
     if (!isOvertaken || tries === maxTries) return await unlessReplaced(request, record, reply);
@@ -122,6 +121,7 @@ interface AppliedManifest {
 function withWhatIsStored(request: OwnRequest, sent: JsonObject, stored: JsonObject): AppliedManifest {
   const { verdict } = request.sender;
   refuseLarge(sent, stored);
+  refuseGuessedVersion(sent, stored);
   refuseNewSecret(verdict, sent, stored);
   const isChild = asObject(stored['spec'])['accessKey'] === verdict.record.name;
   const { object: hashed, plain } = withHashedKey(isChild ? belowMaker(sent, verdict) : sent);

@@ -20,13 +20,13 @@ import {
   refuseNewSecret,
   requirePlatformFields,
 } from './checks.ts';
+import { readForChange, refuseGuessedVersion } from './read-for-change.ts';
 import {
   askAsHolder,
   findOwn,
   notFound,
   type OwnRequest,
   pathOf,
-  readWhole,
   unlessReplaced,
   writeQuery,
 } from './request.ts';
@@ -41,14 +41,14 @@ export async function replaceOwn(request: OwnRequest): Promise<Reply> {
   const sent = await readObject(request);
   if (sent === undefined) return refuse('ERR_BODY_UNREADABLE', { problem: 'it is empty' });
   const changed = fitToPath(request, sent);
-  const stored = await readWhole(request, record);
-  if (stored === undefined) throw notFound(request);
+  const stored = await readForChange(request, record);
   return await unlessReplaced(request, record, await putOwn(request, changed, stored));
 }
 
 /** Sends a changed object, for the very one that it was made from: another one of its name must not be changed in its place. */
 async function putOwn(request: OwnRequest, changed: JsonObject, stored: JsonObject): Promise<Reply> {
   refuseLarge(changed, stored);
+  refuseGuessedVersion(changed, stored);
   refuseNewSecret(request.sender.verdict, changed, stored);
   const { object, plain } = withHashedKey(changed);
   const { kind } = request;
@@ -100,8 +100,7 @@ async function patchStored(request: OwnRequest, patch: (shown: JsonObject) => un
     request.held.giveBack(request.held.size - before);
     const record = findOwn(request);
     if (record === undefined) throw notFound(request);
-    const stored = await readWhole(request, record);
-    if (stored === undefined) throw notFound(request);
+    const stored = await readForChange(request, record);
     const patched = asPatched(withoutCredentials(stored), patch);
     const version = asText(asObject(patched['metadata'])['resourceVersion']);
     const present = asText(asObject(stored['metadata'])['resourceVersion']);
