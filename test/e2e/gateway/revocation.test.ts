@@ -7,6 +7,7 @@ import { configMaps } from '../../../src/api/resources.ts';
 import { generateAccessKey } from '../../../src/credentials/keys/access-key.ts';
 import { gatewayWorld } from './gateway-world.ts';
 import { serveUntilRefused } from './load.ts';
+import { ownClient, ownKeys } from './own-client.ts';
 
 const world = await gatewayWorld();
 const { gateway, admin } = world;
@@ -73,6 +74,27 @@ it.concurrent.each<[string, object, (holder: Holder) => Promise<unknown>, refusa
     await underLoad(holder.key, async () => await change(holder), refusals);
   },
 );
+
+it.concurrent('a key that is disabled does not enable itself, however often it tries', async () => {
+  const holder = await ownClient(world, { user: alice });
+  const { name } = holder.object.metadata;
+  let count = 0;
+  const enable = async () => {
+    count += 1;
+    const body = { spec: { disabled: false, displayName: `try ${count}` } };
+    const type = 'application/merge-patch+json';
+    return (await holder.send('PATCH', `${ownKeys}/${name}`, { type, body })).status;
+  };
+  const untilRefused = async () => {
+    // A request under way is cut.
+    while ((await enable().catch(() => 'cut')) !== 401);
+  };
+  const thieves = Array.from({ length: 8 }, untilRefused);
+  await until('they write', async () => count > 40);
+  await admin.patch(holder.object, { spec: { disabled: true } });
+  await Promise.all(thieves);
+  expect((await admin.get(holder.object)).spec['disabled']).toBe(true);
+});
 
 it.concurrent('when a key is to be deleted, its watches are cut, however long a finalizer keeps its object', async () => {
   const { object, key } = await world.holder({ user: alice });
