@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach } from 'vitest';
 import { asObject, parseJSON } from '../../src/api/json.ts';
 import { labels } from '../../src/api/names.ts';
@@ -11,7 +12,7 @@ import {
   toInstanceRecord,
   toSpaceRecord,
 } from '../../src/platform/targets/target-record.ts';
-import { type GatewayStage, gatewayStage, verdictFor } from './gateway-stage.ts';
+import { type GatewayStage, gatewayStage, type StageOptions, verdictFor } from './gateway-stage.ts';
 
 const key = 'a-key-that-alice-chose-herself';
 const running: GatewayStage[] = [];
@@ -50,6 +51,9 @@ export interface TargetSite {
   readonly scope?: Record<string, unknown>;
   readonly instances?: readonly (readonly [namespace: string, name: string])[];
   readonly isIncomplete?: boolean;
+  /** In an annotation of each instance. */
+  readonly annotationBytes?: number;
+  readonly stage?: StageOptions;
 }
 
 const defaults = [
@@ -65,9 +69,19 @@ interface Listing {
   readonly continue?: string;
 }
 
+const ok = (body: string): string =>
+  `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
 /** The API server behind the gateway: RBAC, and its lists. */
 class Platform {
   readonly asked: string[] = [];
+  /** The limit of each list, 0 for none. */
+  readonly listed: number[] = [];
+  /** Users whose questions about all of their rights get no answer. */
+  readonly silentFor = new Set<string>();
+  unanswered = 0;
+  /** While it is set, lists get no answer. */
+  beforeList: Promise<void> | undefined;
   /** May be changed. */
   readonly rights: string[];
   readonly #isIncomplete: boolean;
@@ -92,6 +106,8 @@ class Platform {
     { plural }: Resource,
     { namespace, fieldSelector, limit = Number.POSITIVE_INFINITY, continue: from = '0' }: Listing,
   ) => {
+    this.listed.push(Number.isFinite(limit) ? limit : 0);
+    await this.beforeList;
     const name = fieldSelector?.replace('metadata.name=', '');
     const all = (this.#objects[plural] ?? []).filter(
       ({ metadata }) => (!namespace || metadata.namespace === namespace) && (!name || metadata.name === name),
@@ -100,6 +116,46 @@ class Platform {
     const metadata = { resourceVersion: '9', ...(next < all.length ? { continue: String(next) } : {}) };
     return { items: all.slice(Number(from), next), metadata };
   };
+
+  /** Answers what the gateway passes on with `Upstream`, and what it asks by itself. */
+  readonly serve = () => {
+    const texts = new WeakMap<Socket, string>();
+    return async (socket: Socket, piece: string): Promise<void> => {
+      const text = (texts.get(socket) ?? '') + piece;
+      texts.set(socket, text);
+      const [head = '', body] = text.split('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (body === undefined || body.length < length) return;
+      texts.delete(socket);
+      const answer = await this.#answer(head, body);
+      if (answer !== undefined && !socket.destroyed) socket.write(answer);
+    };
+  };
+
+  async #answer(head: string, body: string): Promise<string | undefined> {
+    const user = /impersonate-user: (\S+)/.exec(head)?.[1] ?? '';
+    const { pathname, searchParams } = new URL(head.split(' ')[1] ?? '', 'http://platform');
+    if (pathname.endsWith('/selfsubjectrulesreviews')) {
+      if (this.silentFor.has(user)) {
+        this.unanswered += 1;
+        return undefined;
+      }
+      const { spec } = asObject(parseJSON(body));
+      const review = { status: this.#rulesIn(String(asObject(spec)['namespace'])) };
+      return ok(JSON.stringify(review)).replace('200 OK', '201 Created');
+    }
+    if (!user.endsWith(':latchkey-reader')) return ok('Upstream');
+    const { plural = '', namespace } =
+      /(?:namespaces\/(?<namespace>[^/]+)\/)?(?<plural>[^/]+)$/.exec(pathname)?.groups ?? {};
+    const limit = searchParams.get('limit');
+    const listing = {
+      namespace,
+      fieldSelector: searchParams.get('fieldSelector') ?? undefined,
+      limit: limit === null ? undefined : Number(limit),
+      continue: searchParams.get('continue') ?? undefined,
+    };
+    return ok(JSON.stringify(await this.list({ plural } as Resource, listing as Listing)));
+  }
 
   /** Events of every watch, in the order in which they are sent. */
   readonly #listeners = new Set<(event: WatchEvent) => void>();
@@ -165,12 +221,19 @@ class Platform {
   }
 }
 
+const withAnnotation = <T extends KubeObject>(object: T, bytes: number): T =>
+  bytes === 0
+    ? object
+    : { ...object, metadata: { ...object.metadata, annotations: { large: 'x'.repeat(bytes) } } };
+
 /** A gateway in front of an API server with targets. */
 export async function targetSite({
   rights = [],
   scope,
   instances = defaults,
   isIncomplete = false,
+  annotationBytes = 0,
+  stage: options = {},
 }: TargetSite = {}) {
   const targetRecords = new TargetRecords('p-');
   for (const namespace of new Set(instances.map(([each]) => each)))
@@ -181,7 +244,7 @@ export async function targetSite({
     );
   const objects = {
     virtualclusterinstances: instances.map(([namespace, name]) =>
-      targetObject('VirtualClusterInstance', name, namespace),
+      withAnnotation(targetObject('VirtualClusterInstance', name, namespace), annotationBytes),
     ),
     spaceinstances: [targetObject('SpaceInstance', 'room', 'p-red')],
     clusters: [targetObject('Cluster', 'eu'), targetObject('Cluster', 'us')],
@@ -192,17 +255,25 @@ export async function targetSite({
   for (const object of objects.clusters) targetRecords.clusters.upsert(toClusterRecord(object));
   const platform = new Platform(rights, isIncomplete, objects);
   const client = { as: () => platform } as never;
-  const stage = await gatewayStage(
-    (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nUpstream'),
-    { platform: client, services: { targetRecords, client, reader: platform as never } },
-  );
+  const stage = await gatewayStage(platform.serve(), {
+    platform: client,
+    ...options,
+    services: { targetRecords, reader: platform as never, ...options.services },
+  });
   running.push(stage);
   stage.know(key, verdictFor(scope));
-  const send = async (path: string, accept = 'application/json') => {
+  const send = async (path: string, accept = 'application/json', credential = key) => {
     const text = await stage.send(
       [
         `GET /kubernetes/management/apis/management.platform.sh/v1${path} HTTP/1.1`,
-        ...['Host: a', 'Connection: close', `Authorization: Bearer ${key}`, `Accept: ${accept}`, '', ''],
+        ...[
+          'Host: a',
+          'Connection: close',
+          `Authorization: Bearer ${credential}`,
+          `Accept: ${accept}`,
+          '',
+          '',
+        ],
       ].join('\r\n'),
     );
     const body = text.slice(text.indexOf('\r\n\r\n') + 4);

@@ -163,7 +163,7 @@ export class DirectEndpoint {
   }
 
   #createHandler(): RequestHandler {
-    const { clock, log, settings, client } = this.#options;
+    const { clock, log, settings } = this.#options;
     const isAlone = (user: string) => this.#open.isAlone(user);
     const followed = this.#followed;
     const yaml = new YAMLReader({ clock, limits: yamlLimits, isAlone });
@@ -182,7 +182,7 @@ export class DirectEndpoint {
       permissions: this.#rights,
       misses: new Misses({ clock, perMinute: settings.missesPerAddress, maxAddresses: maxMissAddresses }),
       audits: this.#audits,
-      endpoints: new TargetEndpoints({ yaml, held, settings, client, permissions: never, targetRecords }),
+      endpoints: new TargetEndpoints({ yaml, held, settings, permissions: never, targetRecords }),
       mainThread: new MainThread({ clock, isAlone }),
       largeBodies: new LargeBodies({ clock, ...largeBodyLimits }),
       onAuthenticated: (socket, user) => this.#servers.authenticated(socket, user),

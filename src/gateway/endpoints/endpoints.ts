@@ -34,7 +34,7 @@ type EndpointTable = Readonly<Record<string, Endpoint>>;
 
 /** In every target. */
 export const everywhere = (
-  services: Pick<EndpointServices, 'yaml' | 'permissions' | 'settings' | 'targetRecords' | 'client'>,
+  services: Pick<EndpointServices, 'yaml' | 'permissions' | 'settings' | 'targetRecords'>,
 ): EndpointTable => ({
   'create selfsubjectaccessreviews.authorization.k8s.io': answerReview(services),
   'create selfsubjectrulesreviews.authorization.k8s.io': answerReview(services),
@@ -96,7 +96,7 @@ export class Endpoints {
 
   /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */
   findOnPlatform(asked: ResolvedRequest, verdict: Verdict): Endpoint | undefined {
-    const narrowed = narrowedList(verdict, asked, this.#services);
+    const narrowed = narrowedList(verdict, asked);
     return (
       extendedInstances(asked, this.#services, narrowed) ??
       targetReads(asked, this.#services, narrowed) ??

@@ -39,10 +39,7 @@ const limit: BodyLimit = {
   tooLarge: errorAnswer('ERR_REQUEST_MALFORMED', { problem: 'the review is too large, or cut off' }),
 };
 
-type ReviewServices = Pick<
-  EndpointServices,
-  'yaml' | 'permissions' | 'settings' | 'targetRecords' | 'client'
->;
+type ReviewServices = Pick<EndpointServices, 'yaml' | 'permissions' | 'settings' | 'targetRecords'>;
 
 /**
  * When somebody asks what they may do: the API server knows their rights and nothing of scopes. Answers `no` where the scope

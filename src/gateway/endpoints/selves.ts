@@ -97,13 +97,14 @@ function judgeKey(
 
 /** The targets that the credential may be used in, as lists of them show it. */
 async function targetsOf(
-  { sender, turn, response }: EndpointRequest,
+  request: EndpointRequest,
   services: EndpointServices,
   verdict: Verdict,
 ): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   for (const resource of targetResources.values()) {
-    const usable = new UsableTargets({ sender: { ...sender, verdict }, turn, response }, services, resource);
+    const asVerdict = { ...request, sender: { ...request.sender, verdict } };
+    const usable = new UsableTargets(asVerdict, services, resource);
     for (const key of await usable.find('')) {
       const { namespace = '', name } = parseKey(key);
       const project = services.targetRecords.findProject(namespace);

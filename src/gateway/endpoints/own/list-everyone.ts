@@ -1,11 +1,9 @@
 import { asObject, type JsonObject } from '../../../api/json.ts';
 import { apiVersion, annotations as names } from '../../../api/names.ts';
 import { credentialResources } from '../../../api/resources.ts';
-import type { RawResponse } from '../../../kube/client/response-collector.ts';
-import { KubeError } from '../../../kube/kube-error.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
-import { ask, headersInPlace } from '../shared/ask.ts';
-import type { Holding } from '../shared/held-bytes.ts';
+import { headersInPlace } from '../shared/ask.ts';
+import { askWithin } from '../shared/ask-within.ts';
 import { readLimit } from '../shared/list-options.ts';
 import { type Reply, refuse, toReply } from '../shared/reply.ts';
 import type { OwnRequest } from './request.ts';
@@ -40,25 +38,13 @@ export async function listEveryone(request: OwnRequest): Promise<Reply> {
   const parameters = new URLSearchParams({ limit: String(Math.min(readLimit(query), maxItems)) });
   for (const name of passed) if (query.has(name)) parameters.set(name, query.get(name) ?? '');
   const path = `${collectionPath(credentialResources[kind], asked.namespace)}?${parameters}`;
-  const answer = await askWithin(request, held, path);
+  const question = { method: 'GET', path, headers: headersInPlace(request), maxBytes };
+  const answer = (await askWithin(request, question, held)) ?? refuse('ERR_QUERY', { problem: tooLarge });
   const reply = toReply(answer);
   return reply.status === 200 ? { ...reply, body: summaryOf(reply.body, request) } : reply;
 }
 
-/** Throws a Refusal. */
-async function askWithin(request: OwnRequest, held: Holding, path: string): Promise<RawResponse> {
-  // First: many such answers at once would fill the memory before each of them is counted.
-  held.takeOrThrow(maxBytes);
-  const question = { method: 'GET', path, headers: headersInPlace(request), maxBytes };
-  const answer = await ask(request, question).catch((error: unknown) => {
-    // The one thing that is wrong with an answer while it is read.
-    if (error instanceof KubeError && error.code === 'ERR_KUBE_RESPONSE')
-      return refuse('ERR_QUERY', { problem: 'the list is too large for one answer, so set a smaller limit' });
-    throw error;
-  });
-  held.giveBack(maxBytes - answer.body.length);
-  return answer;
-}
+const tooLarge = 'the list is too large for one answer, so set a smaller limit';
 
 function summaryOf({ metadata, items }: JsonObject, { kind }: OwnRequest): JsonObject {
   const { resourceVersion, continue: next, remainingItemCount } = asObject(metadata);

@@ -1,9 +1,8 @@
 import type { CredentialKind } from '../../../api/credential-kinds.ts';
 import { asObject, type JsonObject } from '../../../api/json.ts';
-import { apiVersion, groups, serviceAccounts, systemNamespace } from '../../../api/names.ts';
+import { apiVersion, groups } from '../../../api/names.ts';
 import { credentialResources, type Resource } from '../../../api/resources.ts';
 import type { LiveRecord } from '../../../credentials/record.ts';
-import { impersonationHeaders } from '../../../kube/client/impersonation.ts';
 import type { RawResponse } from '../../../kube/client/response-collector.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/object.ts';
 import { objectPath } from '../../../kube/resource-path.ts';
@@ -19,6 +18,7 @@ import {
   wholeObject,
   withIncluded,
 } from '../shared/list-options.ts';
+import { reader } from '../shared/reader.ts';
 import { parseAnswer, Refusal, type Reply } from '../shared/reply.ts';
 import { strictUnlessAsked } from '../shared/strict-fields.ts';
 
@@ -92,10 +92,6 @@ export const isSelfOrAbove = ({ sender: { verdict } }: OwnRequest, { uid }: Live
 
 /** All that reading an object of a kind needs. */
 export type Reading = Asking & Pick<OwnRequest, 'kind' | 'held'>;
-
-const reader = impersonationHeaders({
-  serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
-});
 
 /** As it was read, and the object in it. */
 export interface Found {

@@ -10,7 +10,8 @@ import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts
 import { aboutProjects, isExtendedRead } from '../../gate/answered-reads.ts';
 import { explainDenial } from '../../gate/authorise.ts';
 import { forward } from '../../proxy/forward.ts';
-import { ask, headersInPlace } from '../shared/ask.ts';
+import { headersInPlace } from '../shared/ask.ts';
+import { askWithin } from '../shared/ask-within.ts';
 import {
   type Endpoint,
   type EndpointRequest,
@@ -83,16 +84,15 @@ function refuseAll(request: EndpointRequest, status: number | undefined, body: J
 /** As the user may read them, without what the scope refuses by name. Throws a Refusal. */
 async function readInstances(request: EndpointRequest, held: Holding): Promise<RawResponse> {
   const maxBytes = request.asked.verb === 'get' ? ofObject : ofList;
-  // First: many such answers at once would fill the memory before each of them is counted.
-  held.takeOrThrow(maxBytes);
   const { send, asked, sender } = request;
   const narrowing = narrowingOf(sender.verdict.gates, asked);
   const headers = headersInPlace(request);
   const path = narrowing === undefined ? send.path : narrowQuery(send.path, narrowing);
-  const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
-  held.giveBack(maxBytes - answer.body.length);
-  return answer;
+  const answer = await askWithin(request, { method: 'GET', path, headers, maxBytes }, held);
+  return answer ?? refuse('ERR_QUERY', { problem: tooLarge });
 }
+
+const tooLarge = 'the answer is too large; ask for one project, or for one instance';
 
 async function extendAll(
   request: EndpointRequest,
@@ -252,9 +252,8 @@ async function listIn(
 ): Promise<readonly JsonObject[]> {
   const headers = headersInPlace(request);
   const path = `/apis/${apiVersion}/namespaces/${namespace}/${request.asked.resource}${query}`;
-  held.takeOrThrow(maxBytes);
-  const answer = await ask(request, { method: 'GET', path, headers, maxBytes });
-  held.giveBack(maxBytes - answer.body.length);
+  const answer = await askWithin(request, { method: 'GET', path, headers, maxBytes }, held);
+  if (answer === undefined) return refuse('ERR_QUERY', { problem: tooLarge });
   // To see a project is not to see what is in it.
   if (answer.status === 403 || answer.status === 404) return [];
   if (answer.status !== 200) throw new Error(`the API server answered with ${answer.status}`);

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { verdictFor } from '../../../../test/builders/gateway-stage.ts';
 import { targetSite } from '../../../../test/builders/target-site.ts';
+import { waitFor } from '../../../../test/fakes/wait-for.ts';
 import { asObject, parseJSON } from '../../../api/json.ts';
+import { HeldBytes } from '../shared/held-bytes.ts';
 import { printedColumns } from './target-table.ts';
 import { readRules } from './usable-targets.ts';
 
@@ -65,6 +68,12 @@ describe('a list of targets', () => {
     expect(await names(all)).toEqual(['p-red/web']);
   });
 
+  it('asks about each target where the rules of the user are too many to read', async () => {
+    const rights = Array.from({ length: 10_000 }, (_, index) => `get virtualclusterinstances p-red/${index}`);
+    const { names } = await targetSite({ rights: [...rights, 'use virtualclusterinstances p-red/web'] });
+    expect(await names(all)).toEqual(['p-red/web']);
+  });
+
   it('comes as a table, with a resourceVersion to watch from', async () => {
     const { send } = await targetSite({ rights: ['use virtualclusterinstances p-red/web'] });
     const { body } = await send(all, 'application/json;as=Table;v=v1;g=meta.k8s.io');
@@ -101,6 +110,54 @@ describe('a list of targets', () => {
     const instances = Array.from({ length: 600 }, (_, index) => ['p-red', `vc-${index}`] as const);
     const { send } = await targetSite({ instances, isIncomplete: true });
     expect((await send(all)).text).toMatch(/Warning: 299 - ".*some that you may use are missing/i);
+  });
+});
+
+describe('large targets', () => {
+  const instances = Array.from({ length: 100 }, (_, index) => ['p-red', `vc-${index}`] as const);
+  const large = { instances, annotationBytes: 250_000, rights: ['use virtualclusterinstances p-red/vc-99'] };
+
+  it('come in as many pages as it takes to read no more than a mebibyte at once', async () => {
+    const { names, platform } = await targetSite(large);
+    expect(await names(all)).toEqual(['p-red/vc-99']);
+    expect(platform.listed.slice(0, 4)).toEqual([100, 20, 4, 4]);
+    expect(platform.listed).toHaveLength(2 + 25);
+  });
+
+  it('take the memory for a page of their user before the platform is asked for it', async () => {
+    const held = new HeldBytes({ ofUser: 6 * 2 ** 20, ofCredential: 6 * 2 ** 20, ofAll: 2 ** 24 });
+    const { send, platform } = await targetSite({ ...large, stage: { services: { held } } });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    platform.beforeList = promise;
+    const first = send(all);
+    await waitFor('the first page', () => platform.listed.length === 1);
+    platform.beforeList = undefined;
+    const second = await send(all);
+    resolve();
+    expect([second.status, second.body.details?.causes]).toEqual([
+      429,
+      [{ reason: 'ERR_TOO_MANY_REQUESTS' }],
+    ]);
+    expect(platform.listed).toHaveLength(1);
+    expect((await first).status).toBe(200);
+    expect((await send(all)).status).toBe(200);
+  });
+});
+
+describe('one user with many lists', () => {
+  it('takes no more than half of the connections: others have theirs at once', async () => {
+    const rights = ['use virtualclusterinstances p-red/web'];
+    const site = await targetSite({ rights, stage: { connections: 4, maxWaiting: 100 } });
+    site.platform.silentFor.add('mallory');
+    const answers: number[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      site.know(`key-${index}-of-mallory`, verdictFor(undefined, 'mallory'));
+      void site.send(all, undefined, `key-${index}-of-mallory`).then(({ status }) => answers.push(status));
+    }
+    await waitFor('the questions of mallory', () => site.platform.unanswered === 2);
+    expect((await site.send(all)).status).toBe(200);
+    expect(await site.names(all)).toEqual(['p-red/web']);
+    expect([site.platform.unanswered, answers]).toEqual([2, []]);
   });
 });
 

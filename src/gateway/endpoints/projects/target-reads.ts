@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../api/json.ts';
 import { apiVersion } from '../../../api/names.ts';
 import type { Resource } from '../../../api/resources.ts';
-import { type KubeObject, keyOf } from '../../../kube/object.ts';
+import { keyOf } from '../../../kube/object.ts';
 import type { ResolvedRequest } from '../../../scope/requests/resolve-request.ts';
 import { isTargetRead } from '../../gate/answered-reads.ts';
 import { explainDenial } from '../../gate/authorise.ts';
@@ -22,6 +22,7 @@ import {
   readAccept,
 } from '../shared/list-options.ts';
 import { answerFailure, refuse, sendObject } from '../shared/reply.ts';
+import { type PagePlace, readPage, readTarget, type TargetPage } from './target-pages.ts';
 import { targetTable } from './target-table.ts';
 import { watchTargets } from './target-watch.ts';
 import { asJSON, type TargetQuestion, targetResources, UsableTargets } from './usable-targets.ts';
@@ -49,12 +50,12 @@ export function targetReads(
 
 /** A watch may run for hours, and its credential be given another scope. What has ended is cut. */
 function presentSender(
-  { sender, turn, response }: EndpointRequest,
+  request: EndpointRequest,
   { index }: Pick<EndpointServices, 'index'>,
-): Pick<EndpointRequest, 'sender' | 'turn' | 'response'> {
+): EndpointRequest {
+  const { sender } = request;
   return {
-    turn,
-    response,
+    ...request,
     get sender() {
       const verdict = index.find(sender.hash);
       return verdict !== undefined && 'record' in verdict ? { ...sender, verdict } : sender;
@@ -88,7 +89,8 @@ async function answer(
   const usable = new UsableTargets(request, services, resource);
   if (asked.verb === 'list') return await sendList(request, services, { resource, form, usable });
   if (!(await usable.includes(keyOf(asked)))) return refuseGet(request);
-  const [found] = (await readPage(services, resource, ofOne(asked))).items;
+  const { namespace, name } = asked;
+  const found = await readTarget(request, { resource, namespace, name }, holdFor(request, services.held));
   // It has gone since: the API server says so, to who may use it.
   if (found === undefined) return request.passOn();
   const object = asJSON(found);
@@ -126,10 +128,11 @@ async function sendList(
   const held = holdFor(request, services.held);
   const found: JsonObject[] = [];
   let size = 0;
-  let page: Page = { items: [], resourceVersion: '', next: '' };
+  let page: TargetPage | undefined;
   do {
-    const limit = keys.size === 0 ? 1 : pageSize;
-    page = await readPage(services, resource, { namespace, limit, continue: page.next });
+    // A page that was too large is followed by others of its kind.
+    const { limit, next }: PagePlace = page ?? { limit: keys.size === 0 ? 1 : pageSize };
+    page = await readPage(request, { resource, namespace }, { limit, next, held });
     const kept = page.items
       .filter(({ metadata }) => keys.has(keyOf(metadata)))
       .map(asJSON)
@@ -138,7 +141,7 @@ async function sendList(
     size += bytes;
     if (size > maxBytes)
       refuse('ERR_QUERY', { problem: 'the list is too large for one answer; ask for one project' });
-    held.takeOrThrow(bytes);
+    held.giveBack(Math.max(0, page.bytes - bytes));
     found.push(...kept);
     await request.turn();
   } while (page.next !== '' && keys.size > 0);
@@ -179,35 +182,3 @@ function readSelectors(query: URLSearchParams): ObjectFilter {
 }
 
 const selectable: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
-
-interface Page {
-  readonly items: readonly KubeObject[];
-  readonly resourceVersion: string;
-  readonly next: string;
-}
-
-interface Selection {
-  readonly namespace: string;
-  readonly fieldSelector?: string;
-  readonly limit?: number;
-  readonly continue?: string;
-}
-
-/** As the account that watches all targets: it may list them, and get none by name. */
-async function readPage(
-  { reader }: Pick<EndpointServices, 'reader'>,
-  resource: Resource,
-  { namespace, continue: next = '', ...more }: Selection,
-): Promise<Page> {
-  const { items, metadata } = await reader.list<KubeObject>(resource, {
-    ...more,
-    ...(namespace === '' ? {} : { namespace }),
-    ...(next === '' ? {} : { continue: next }),
-  });
-  return { items, resourceVersion: metadata.resourceVersion, next: metadata.continue ?? '' };
-}
-
-const ofOne = ({ namespace, name }: { readonly namespace: string; readonly name: string }): Selection => ({
-  namespace,
-  fieldSelector: `metadata.name=${name}`,
-});

@@ -5,13 +5,16 @@ import { isNewerVersion, type KubeObject, keyOf, parseKey } from '../../../kube/
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { leaveRest } from '../../server/error-answer.ts';
 import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
-import { type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
+import { type EndpointRequest, type EndpointServices, holdFor, queryOf } from '../shared/endpoint.ts';
+import type { Holding } from '../shared/held-bytes.ts';
 import { checkListOptions, metadataOf } from '../shared/list-options.ts';
 import { refuse } from '../shared/reply.ts';
+import { writeAtPace } from '../shared/write-at-pace.ts';
+import { readTarget } from './target-pages.ts';
 import { targetTable } from './target-table.ts';
 import { asJSON, type TargetQuestion } from './usable-targets.ts';
 
-type Services = Pick<EndpointServices, 'reader'>;
+type Services = Pick<EndpointServices, 'reader' | 'held'>;
 
 /** Rights change without an event about a target, milliseconds. */
 const recheckMs = 30_000;
@@ -44,6 +47,7 @@ class TargetWatch {
   readonly #services: Services;
   readonly #question: TargetQuestion;
   readonly #query: URLSearchParams;
+  readonly #held: Holding;
   /** Metadata of those that the client knows, by key. */
   readonly #shown = new Map<string, JsonObject>();
   readonly #end = new AbortController();
@@ -58,6 +62,7 @@ class TargetWatch {
     this.#services = services;
     this.#question = question;
     this.#query = queryOf(request);
+    this.#held = holdFor(request, services.held);
   }
 
   async run(): Promise<void> {
@@ -178,16 +183,14 @@ class TargetWatch {
     const { namespace, name } = parseKey(key);
     const { resource } = this.#question;
     const labelSelector = this.#query.get('labelSelector') ?? '';
-    const { items } = await this.#services.reader.list(resource, {
-      ...defined({ namespace }),
-      ...(labelSelector === '' ? {} : { labelSelector }),
-      fieldSelector: `metadata.name=${name}`,
-    });
-    const [item] = items;
-    if (item === undefined) return;
-    const object = asJSON(item);
-    this.#shown.set(key, tombstoneOf(object));
-    await this.#write('ADDED', this.#formed(object));
+    const selection = { resource, name, ...defined({ namespace }), ...(labelSelector && { labelSelector }) };
+    const item = await readTarget(this.#request, selection, this.#held);
+    if (item !== undefined) {
+      const object = asJSON(item);
+      this.#shown.set(key, tombstoneOf(object));
+      await this.#write('ADDED', this.#formed(object));
+    }
+    this.#held.giveBack(this.#held.size);
   }
 
   async #sendEnd(key: string, object: JsonObject): Promise<void> {
@@ -211,15 +214,9 @@ class TargetWatch {
     return targetTable([object], { plural: resource.plural, included, now: this.#request.clock.now() });
   }
 
-  /** At the pace of the client. */
   async #write(type: string, object: JsonObject): Promise<void> {
-    const { response } = this.#request;
     this.#begin();
-    if (response.destroyed || response.write(`${JSON.stringify({ type, object })}\n`)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    response.once('drain', resolve).once('close', resolve);
-    await promise;
-    response.off('drain', resolve).off('close', resolve);
+    await writeAtPace(this.#request, `${JSON.stringify({ type, object })}\n`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { asObject, asTexts, isObject, type JsonObject } from '../../../api/json.ts';
+import { asObject, asTexts, isObject, type JsonObject, parseJSON } from '../../../api/json.ts';
 import { group } from '../../../api/names.ts';
 import {
   clusters,
@@ -9,12 +9,15 @@ import {
 } from '../../../api/resources.ts';
 import type { Store, StoredRecord } from '../../../kube/cache/store.ts';
 import { type KubeObject, parseKey } from '../../../kube/object.ts';
+import { collectionPath } from '../../../kube/resource-path.ts';
 import { authorise } from '../../../scope/gate/authorise.ts';
 import { apiPrefix, formatTarget, type RequestTarget } from '../../../scope/request-path.ts';
 import { resolveRequest } from '../../../scope/requests/resolve-request.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { manifestAnnotations, without } from '../own/secrets.ts';
 import { recordNames } from '../own/sent-object.ts';
+import { type Asking, ask } from '../shared/ask.ts';
+import { ignoreTooLarge } from '../shared/ask-within.ts';
 import { type EndpointRequest, type EndpointServices, eachInTurn } from '../shared/endpoint.ts';
 import type { AcceptedForm } from '../shared/list-options.ts';
 
@@ -24,8 +27,8 @@ export interface TargetQuestion {
   readonly usable: UsableTargets;
 }
 
-type Services = Pick<EndpointServices, 'targetRecords' | 'permissions' | 'client'>;
-type Asking = Pick<EndpointRequest, 'sender' | 'turn' | 'response'>;
+type Services = Pick<EndpointServices, 'targetRecords' | 'permissions'>;
+type AskingRequest = Asking & Pick<EndpointRequest, 'sender'>;
 
 /** The resources that targets are objects of, by plural. */
 export const targetResources: ReadonlyMap<string, Resource> = new Map(
@@ -36,20 +39,22 @@ export const targetResources: ReadonlyMap<string, Resource> = new Map(
 const maxNamespaces = 500;
 const maxNames = 500;
 /** At once: others of the same user, and other users, must get through beside it. */
-const atOnce = 8;
+const atOnce = 4;
+/** Of the rights of a user in one namespace. */
+const maxRulesBytes = 2 ** 19;
 
 /**
  * The targets of one kind that the sender of a request may enter: each that every scope names, and that its user has the verb `use` on.
  * The gate asks the same when a request enters one.
  */
 export class UsableTargets {
-  readonly #request: Asking;
+  readonly #request: AskingRequest;
   readonly #services: Services;
   readonly #resource: Resource;
   #namesLeft = maxNames;
   #isCutShort = false;
 
-  constructor(request: Asking, services: Services, resource: Resource) {
+  constructor(request: AskingRequest, services: Services, resource: Resource) {
     this.#request = request;
     this.#services = services;
     this.#resource = resource;
@@ -147,15 +152,20 @@ export class UsableTargets {
    * for, because authorizers other than RBAC may know more, and less.
    */
   async #rulesIn(namespace: string): Promise<NamespaceRules> {
-    const { user, groups } = this.#request.sender.verdict.identity;
-    const review = await this.#services.client
-      .as({ user, groups })
-      .create<KubeObject & { readonly status?: unknown }>(selfSubjectRulesReviews, {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: selfSubjectRulesReviews.kind,
-        spec: { namespace: namespace || 'default' },
-      });
-    return readRules(review.status, this.#resource.plural);
+    const { impersonation } = this.#request.sender.verdict;
+    const review = {
+      ...{ apiVersion: 'authorization.k8s.io/v1', kind: selfSubjectRulesReviews.kind },
+      spec: { namespace: namespace || 'default' },
+    };
+    const answer = await ask(this.#request, {
+      ...{ method: 'POST', path: collectionPath(selfSubjectRulesReviews), maxBytes: maxRulesBytes },
+      headers: [...jsonHeaders, ...impersonation],
+      body: Buffer.from(JSON.stringify(review)),
+    }).catch(ignoreTooLarge);
+    if (answer !== undefined && answer.status !== 201)
+      throw new Error(`the API server answered with ${answer.status}`);
+    const { status } = asObject(parseJSON(answer?.body ?? ''));
+    return readRules(status, this.#resource.plural);
   }
 
   async #mayUse(namespace: string, name: string): Promise<boolean> {
@@ -164,6 +174,8 @@ export class UsableTargets {
     return await this.#services.permissions.isAllowed(identity, entry);
   }
 }
+
+const jsonHeaders = ['accept', 'application/json', 'content-type', 'application/json'];
 
 interface NamespaceRules {
   /** Whether all targets in the namespace may be meant. */

@@ -10,7 +10,7 @@ import type { UpstreamRequest } from '../../proxy/upstream.ts';
 import { StallGuard } from '../../turns/stall-guard.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
-interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {
+export interface Question extends Pick<UpstreamRequest, 'method' | 'path' | 'headers'> {
   readonly body?: Buffer;
   readonly maxBytes?: number;
   /** Called when it leaves. */

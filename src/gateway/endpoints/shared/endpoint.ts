@@ -112,10 +112,8 @@ export interface EndpointServices {
   readonly settings: GatewaySettings;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Acts as the account that reads all credentials: its answers hold secrets. */
-  readonly reader: KubeClient;
-  /** Acts as the user of a credential; a request without a user can do nothing. */
-  readonly client: KubeClient;
+  /** Acts as the account that reads all credentials: its answers hold secrets. For watches: all that is short takes the turn of its user. */
+  readonly reader: Pick<KubeClient, 'overOneConnection'>;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
   /** Tokens that are good at direct endpoints. */
   readonly tokens: LiveTokens;
