@@ -221,6 +221,7 @@ export class Gateway {
     };
     return new Endpoints({
       ...{ ...this.#options, ...shared },
+      platform: this.#platform,
       tokens: this.#index.tokens,
       targetRecords: this.#targetRecords,
       permissions: this.#permissions,

@@ -214,6 +214,7 @@ export async function gatewayStage(behaviour: Behaviour, options: StageOptions =
     largeBodies: new LargeBodies({ clock: systemClock, ...largeBodyLimits }),
     endpoints: new Endpoints({
       ...servicesOf(index, records),
+      platform,
       settings,
       misses,
       permissions,

@@ -96,7 +96,7 @@ export class Endpoints {
 
   /** For a request to the API server of the platform, by whatever way, that no other endpoint answers. */
   findOnPlatform(asked: ResolvedRequest, verdict: Verdict): Endpoint | undefined {
-    const narrowed = narrowedList(verdict, asked);
+    const narrowed = narrowedList(verdict, asked, this.#services);
     return (
       extendedInstances(asked, this.#services, narrowed) ??
       targetReads(asked, this.#services, narrowed) ??

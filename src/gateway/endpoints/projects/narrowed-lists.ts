@@ -1,6 +1,6 @@
 import { asObject, isObject, parseJSON } from '../../../api/json.ts';
 import { apiServices } from '../../../api/resources.ts';
-import { ignoreNotFound } from '../../../kube/kube-error.ts';
+import { objectPath } from '../../../kube/resource-path.ts';
 import { type Narrowing, narrowingOf, narrowQuery } from '../../../scope/gate/narrowing.ts';
 import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts';
 import { selectsByNamespace } from '../../../scope/requests/resource-tables.ts';
@@ -8,6 +8,7 @@ import type { Verdict } from '../../index/verdict.ts';
 import { forward } from '../../proxy/forward.ts';
 import { ask, headersInPlace } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
+import { reader } from '../shared/reader.ts';
 import { answerFailure, refuse } from '../shared/reply.ts';
 
 /**
@@ -17,7 +18,7 @@ import { answerFailure, refuse } from '../shared/reply.ts';
 export function narrowedList(
   { gates }: Pick<Verdict, 'gates'>,
   asked: RequestMeaning,
-  services: Pick<EndpointServices, 'reader'>,
+  services: Pick<EndpointServices, 'platform'>,
 ): Endpoint | undefined {
   const narrowing = narrowingOf(gates, asked);
   if (narrowing === undefined) return undefined;
@@ -40,19 +41,25 @@ const pass = (request: EndpointRequest, narrowing: Narrowing | undefined): void 
   );
 };
 
+/** Of what the API server says of one API. One user may have many such questions under way. */
+const maxBytes = 2 ** 20;
+
 /**
  * Whether objects of this resource have a namespace: of others the API server refuses to select by it. Throws a Refusal where another
  * server answers for the group, because that may take no notice of a selector.
  */
 async function hasNamespaces(
   request: EndpointRequest,
-  { reader }: Pick<EndpointServices, 'reader'>,
+  { platform: upstream }: Pick<EndpointServices, 'platform'>,
 ): Promise<boolean> {
   const { apiGroup, apiVersion } = request.asked;
   if (await isClusterScoped(request)) return false;
-  const service = await reader.get(apiServices, { name: `${apiVersion}.${apiGroup}` }).catch(ignoreNotFound);
-  const spec = asObject((service as { readonly spec?: unknown } | undefined)?.spec);
-  if (!isObject(spec['service'])) return true;
+  const headers = ['accept', 'application/json', ...reader];
+  const path = objectPath(apiServices, { name: `${apiVersion}.${apiGroup}` });
+  const { status, body } = await ask({ ...request, upstream }, { method: 'GET', path, headers, maxBytes });
+  if (status !== 200 && status !== 404) throw new Error(`the reader got ${status}`);
+  const { service } = asObject(asObject(parseJSON(body))['spec']);
+  if (!isObject(service)) return true;
   return refuse('ERR_SCOPE', { problem: explainAggregated(request.asked) });
 }
 
@@ -61,7 +68,7 @@ async function isClusterScoped(request: EndpointRequest): Promise<boolean> {
   const { apiGroup, apiVersion, resource } = request.asked;
   const headers = headersInPlace(request);
   const path = `/apis/${apiGroup}/${apiVersion}`;
-  const { status, body } = await ask(request, { method: 'GET', path, headers });
+  const { status, body } = await ask(request, { method: 'GET', path, headers, maxBytes });
   if (status >= 500) throw new Error(`the API server answered with ${status}`);
   const resources = asObject(parseJSON(body))['resources'];
   const found = (Array.isArray(resources) ? resources : [])

@@ -16,6 +16,7 @@ import type { RecentChanges } from '../../index/recent-changes.ts';
 import type { TargetRecords } from '../../index/target-records.ts';
 import type { Forwarding } from '../../proxy/forward.ts';
 import type { FoundTarget } from '../../proxy/targets.ts';
+import type { Upstream } from '../../proxy/upstream.ts';
 import type { ErrorAnswer } from '../../server/error-answer.ts';
 import type { YAMLReader } from '../../yaml/yaml-reader.ts';
 import type { HeldBytes, Holding } from './held-bytes.ts';
@@ -112,6 +113,8 @@ export interface EndpointServices {
   readonly settings: GatewaySettings;
   readonly log: Logger;
   readonly clock: Clock;
+  /** The API server of the platform. A request may come to it as to a target, and there the gateway can speak for that user alone. */
+  readonly platform: Upstream;
   /** Acts as the account that reads all credentials: its answers hold secrets. For watches: all that is short takes the turn of its user. */
   readonly reader: Pick<KubeClient, 'overOneConnection'>;
   readonly index: Pick<CredentialIndex, 'records' | 'find' | 'problem'>;
