@@ -22,9 +22,9 @@ interface Event {
 type Site = Awaited<ReturnType<typeof targetSite>>;
 
 /** A watch of the holder that stays open. */
-function watch({ port, key }: Site, query = '', accept = 'application/json') {
-  const state = { status: 0, events: [] as Event[], isOver: false };
-  const headers = { authorization: `Bearer ${key}`, accept };
+function watch({ port, key }: Site, query = '', accept = 'application/json', credential = key) {
+  const state = { status: 0, events: [] as Event[], isOver: false, isWhole: false };
+  const headers = { authorization: `Bearer ${credential}`, accept };
   const request = get({ host: '127.0.0.1', port, path: path + query, headers }, (response) => {
     state.status = response.statusCode ?? 0;
     let text = '';
@@ -35,6 +35,7 @@ function watch({ port, key }: Site, query = '', accept = 'application/json') {
     });
     response.on('close', () => {
       state.isOver = true;
+      state.isWhole = response.complete;
     });
   });
   request.on('error', () => undefined);
@@ -159,6 +160,26 @@ describe('a watch of targets', () => {
     await watching(site, 10);
     const { state } = watch(site);
     await waitFor('the answer comes', () => state.status !== 0);
-    expect(state.status).toBe(503);
+    expect(state.status).toBe(429);
+  });
+
+  it('ends that of a user with many, as a time limit would, when all are taken and another user comes', async () => {
+    const site = await targetSite({ rights: mine, stage: { clientConnections: 200 } });
+    const watchAs = (user: string) => {
+      site.know(`key-of-${user}`, verdictFor(undefined, user));
+      return watch(site, '', undefined, `key-of-${user}`).state;
+    };
+    const others = Array.from({ length: 100 }, (_, index) => watchAs(`user-${index % 10}`));
+    await watching(site, 100);
+    const eleventh = watchAs('eve');
+    await waitFor('a watch has ended', () => others.some(({ isOver }) => isOver) || eleventh.status !== 0);
+    await waitFor('the answer comes', () => eleventh.status !== 0);
+    expect(eleventh.status).toBe(200);
+    await watching(site, 100);
+    const ended = others.filter(({ isOver }) => isOver);
+    expect(ended).toMatchObject([{ status: 200, isWhole: true }]);
+    const again = watchAs(`user-${others.findIndex(({ isOver }) => isOver) % 10}`);
+    await waitFor('the answer comes', () => again.status !== 0);
+    expect([again.status, eleventh.isOver]).toEqual([429, false]);
   });
 });

@@ -3,12 +3,13 @@ import type { ObjectEvent } from '../../../kube/client/watch-stream.ts';
 import type { Timer } from '../../../kube/clock.ts';
 import { isNewerVersion, type KubeObject, keyOf, parseKey } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
-import { leaveRest } from '../../server/error-answer.ts';
+import { ClientGone } from '../../proxy/forward.ts';
+import { errorAnswer, leaveRest } from '../../server/error-answer.ts';
 import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
 import { type EndpointRequest, type EndpointServices, holdFor, queryOf } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import { checkListOptions, metadataOf } from '../shared/list-options.ts';
-import { refuse } from '../shared/reply.ts';
+import { Refusal } from '../shared/reply.ts';
 import { writeAtPace } from '../shared/write-at-pace.ts';
 import { readTarget } from './target-pages.ts';
 import { targetTable } from './target-table.ts';
@@ -34,13 +35,21 @@ export async function watchTargets(
 ): Promise<void> {
   checkListOptions(queryOf(request), true);
   const { user } = request.sender.verdict.identity;
-  const leave = underWay.enter(user) ?? refuse('ERR_UPSTREAM_BUSY', {}, { headers: ['retry-after', '5'] });
+  const watch = new TargetWatch(request, services, question);
+  const leave = underWay.enter(user, () => watch.end(new Refusal(tooMany)));
+  if (leave === undefined) throw new Refusal(tooMany);
   try {
-    await new TargetWatch(request, services, question).run();
+    await watch.run();
   } finally {
     leave();
   }
 }
+
+const tooMany = errorAnswer(
+  'ERR_TOO_MANY_REQUESTS',
+  { owner: 'clients that watch targets' },
+  { headers: ['retry-after', '5'] },
+);
 
 class TargetWatch {
   readonly #request: EndpointRequest;
@@ -67,7 +76,7 @@ class TargetWatch {
 
   async run(): Promise<void> {
     const { response } = this.#request;
-    const stop = () => this.#end.abort();
+    const stop = () => this.end(new ClientGone());
     response.once('close', stop);
     const connection = this.#services.reader.overOneConnection();
     this.#recheckLater();
@@ -88,6 +97,15 @@ class TargetWatch {
       await connection.close();
       if (response.headersSent) response.end();
     }
+    if (!response.headersSent) throw this.#end.signal.reason;
+  }
+
+  /** Its client begins another one. `reason`: the answer where there is none yet. */
+  end(reason: Error): void {
+    this.#end.abort(reason);
+    const { response } = this.#request;
+    // To a client that takes nothing, a write would hold up the end.
+    if (response.writableNeedDrain) response.destroy();
   }
 
   #recheckLater(): void {
@@ -146,8 +164,8 @@ class TargetWatch {
     const next = this.#last.then(async () => {
       if (!this.#end.signal.aborted) await work();
     });
-    // A failed look ends the watch: the client begins another one.
-    this.#last = next.catch(() => this.#end.abort());
+    // A failed look ends the watch.
+    this.#last = next.catch((error: Error) => this.end(error));
     await this.#last;
   }
 
