@@ -20,7 +20,7 @@ it('asks the oldest of the key with the most to make room for one that has fewer
   enter('b', 'first of b');
   expect(enter('c', 'first of c')).toBeDefined();
   expect(ended).toEqual(['first of a']);
-  // All have two at most now, so nobody has to make room for a second one.
+  // All have two at most now, so no one has to make room for a second one.
   expect(enter('c', 'second of c')).toBeUndefined();
   oldest?.();
   expect(enter('c', 'second of c')).toBeUndefined();

@@ -27,7 +27,7 @@ export interface TargetPage extends PagePlace {
   readonly bytes: number;
 }
 
-/** What a page is about. */
+/** The objects that a page is about. */
 export type TargetSelection = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> & {
   readonly resource: Resource;
 };
