@@ -140,7 +140,7 @@ function revoke(): void {
   stage.open.recheck(credentialHash(key));
 }
 
-/** Until everything is done that waits for nobody. */
+/** Until everything is done that waits for no one. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
