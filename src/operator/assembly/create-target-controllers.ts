@@ -12,6 +12,7 @@ import { ignoreNotFound } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import {
   type ClusterRecord,
+  type ConnectedRecord,
   toClusterRecord,
   toInstanceRecord,
   toSpaceRecord,
@@ -25,10 +26,11 @@ import { PlatformIdentity } from '../targets/platform-identity.ts';
 import { RecheckSchedule } from '../targets/recheck-schedule.ts';
 import { ReferenceCheck } from '../targets/reference-check.ts';
 import type { ReferenceUIDs } from '../targets/reference-review.ts';
+import { sharersOf } from '../targets/sharers.ts';
 import { SpaceController } from '../targets/space-controller.ts';
 import { SpaceNamespace } from '../targets/space-namespace.ts';
 import { TargetConnector } from '../targets/target-connector.ts';
-import { type ConnectedRecord, TargetFinalizer } from '../targets/target-finalizer.ts';
+import { TargetFinalizer } from '../targets/target-finalizer.ts';
 import { TargetReconciler } from '../targets/target-reconciler.ts';
 import { TargetSecrets } from '../targets/target-secrets.ts';
 import type { AnyTargetRecord } from '../targets/target-status.ts';
@@ -106,7 +108,13 @@ export function createTargetSweep({ client, clock, random, log, targets }: Opera
   return new TargetSweep({ client, clock, random, log, isKnown });
 }
 
-function createConnector({ client, clock, targets, targetClients }: OperatorContext): TargetConnector {
+function createConnector({
+  client,
+  clock,
+  targets,
+  targetClients,
+  queues,
+}: OperatorContext): TargetConnector {
   return new TargetConnector({
     clients: targetClients,
     secrets: new TargetSecrets(client),
@@ -116,6 +124,10 @@ function createConnector({ client, clock, targets, targetClients }: OperatorCont
       [...targets.instances.byIndex('uid', uid), ...targets.clusters.byIndex('uid', uid)].some(
         ({ deleted }) => deleted === undefined,
       ),
+    sharersOf: (uid) =>
+      sharersOf(uid, [...targets.instances.values(), ...targets.clusters.values()], targetClients),
+    recheck: ({ kind, key }) =>
+      (kind === 'Cluster' ? queues.clusters : queues.virtualclusterinstances).add(key),
   });
 }
 

@@ -1,11 +1,19 @@
+import { asObject, asText, defined } from '../../api/json.ts';
 import { fieldManager } from '../../api/names.ts';
 import { reasons } from '../../api/reasons.ts';
 import type { DeleteOptions } from '../../kube/client/client.ts';
 import { ignoreNotFound } from '../../kube/kube-error.ts';
-import { type KubeObject, uidOf } from '../../kube/object.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { TargetOwner } from '../../platform/targets/target-access.ts';
 import { TargetFailure } from './target-failure.ts';
-import { compareToWanted, isOwnedBy, ownerUIDOf, removalOrder, type TargetObject } from './target-objects.ts';
+import {
+  compareToWanted,
+  isOwnedBy,
+  ownerUIDOf,
+  type RemovedObject,
+  removalOrder,
+  type TargetObject,
+} from './target-objects.ts';
 import type { TargetSession } from './target-session.ts';
 
 type TargetObjectKey = Pick<TargetObject, 'resource' | 'key'>;
@@ -75,12 +83,23 @@ function isOthers(present: unknown, owner: TargetOwner, isOther: (uid: string) =
   return uid !== undefined && uid !== owner.uid && isOther(uid);
 }
 
-/** Takes away what was made for this owner, and nothing else. */
-export async function removeAll(session: TargetSession, owner: TargetOwner): Promise<void> {
+/**
+ * Takes away what was made for this owner, and nothing else. Resolves with whether something of it is kept because others
+ * work with it. @throws what requests to the target throw.
+ */
+export async function removeAll(
+  session: TargetSession,
+  owner: TargetOwner,
+  isUsed: (object: RemovedObject) => boolean,
+): Promise<'clean' | 'kept'> {
+  let isKept = false;
   for (const object of removalOrder) {
     const present = await find(session, object);
-    if (isOwnedBy(present, owner)) await remove(session, object, present);
+    if (!isOwnedBy(present, owner)) continue;
+    if (isUsed(object)) isKept = true;
+    else await remove(session, object, present);
   }
+  return isKept ? 'kept' : 'clean';
 }
 
 function find({ client, limits }: TargetSession, { resource, key }: TargetObjectKey): Promise<unknown> {
@@ -91,14 +110,20 @@ async function apply({ client, limits }: TargetSession, { resource, key, manifes
   await client.apply(resource, key, manifest, { fieldManager, force: true, ...limits() });
 }
 
+/** Not what somebody has changed since: another one may have taken it over. */
 async function remove(
   { client, limits }: TargetSession,
   { resource, key }: TargetObjectKey,
   present: unknown,
 ) {
-  const uid = uidOf(present);
-  const options: DeleteOptions = { ...limits(), ...(uid === undefined ? {} : { preconditions: { uid } }) };
+  const options: DeleteOptions = { ...limits(), preconditions: versionOf(present) };
   await client.delete(resource, key, options).catch(ignoreNotFound);
+}
+
+/** As the target shows it, so of any shape. */
+function versionOf(present: unknown) {
+  const { uid, resourceVersion } = asObject(asObject(present)['metadata']);
+  return defined({ uid: asText(uid), resourceVersion: asText(resourceVersion) });
 }
 
 const inUse = {

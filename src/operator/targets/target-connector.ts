@@ -11,11 +11,12 @@ import {
 } from '../../platform/targets/target-access.ts';
 import type { OpenTarget, TargetClients } from '../../platform/targets/target-clients.ts';
 import { type TargetProblem, withDialledServer } from '../../platform/targets/target-problem.ts';
-import type { KubeConfigSource } from '../../platform/targets/target-record.ts';
+import type { ConnectedRecord, KubeConfigSource } from '../../platform/targets/target-record.ts';
 import { impersonatorRules } from './impersonator-role.ts';
 import { isAccepted, isCurrent, requestToken } from './impersonator-token.ts';
 import type { PlatformIdentity } from './platform-identity.ts';
 import { type Inspection, inspect, removeAll, repair } from './repair.ts';
+import { isUsed } from './sharers.ts';
 import { problemInTarget, TargetFailure } from './target-failure.ts';
 import { wantedObjects } from './target-objects.ts';
 import type { TargetSecrets } from './target-secrets.ts';
@@ -27,6 +28,10 @@ export interface TargetConnectorOptions {
   readonly clock: Clock;
   /** Whether another object that a target can belong to has this UID. */
   readonly isOther: (uid: string) => boolean;
+  /** Others that lead to the same API server as the object of this UID. */
+  readonly sharersOf: (uid: string) => readonly ConnectedRecord[];
+  /** Has another one checked soon. */
+  readonly recheck: (record: ConnectedRecord) => void;
   readonly platform: Pick<PlatformIdentity, 'is'>;
   /** How long the impersonator's token is asked for, milliseconds. Default: a day. */
   readonly tokenLifeMs?: number;
@@ -39,6 +44,13 @@ export interface Connection {
   /** The role of the group of users; absent where users come as themselves. */
   readonly clusterRole?: string;
 }
+
+/**
+ * - `clean`: nothing of the owner is left in the target.
+ * - `kept`: another one has yet to take over what it works with. Till then it is this owner's to clean up, or no one's.
+ * - `gone`: there is no administrator kubeconfig any more, so nothing can be cleaned in the target.
+ */
+export type Disconnection = 'clean' | 'kept' | 'gone' | 'failed';
 
 const dayMs = 86_400_000;
 
@@ -74,17 +86,15 @@ export class TargetConnector {
     return (await this.#options.secrets.find(owner)) !== undefined;
   }
 
-  /** `gone`: there is no administrator kubeconfig any more, so nothing can be cleaned in the target. */
-  async disconnect({ owner, kubeConfig }: Connection): Promise<'clean' | 'gone' | 'failed'> {
-    const { clients, secrets, clock } = this.#options;
+  /** The access is deleted in any case. */
+  async disconnect({ owner, kubeConfig }: Connection): Promise<Disconnection> {
+    const { clients, secrets } = this.#options;
     const opened = await clients.open({ uid: owner.uid, secret: kubeConfig });
-    const problem =
-      'problem' in opened
-        ? opened.problem
-        : await removeAll(openSession(opened.target.client, clock), owner).catch(problemInTarget);
+    const left =
+      'problem' in opened ? opened.problem : await this.#leave(owner, opened.target).catch(problemInTarget);
     await secrets.delete(owner);
-    if (!problem) return 'clean';
-    return problem.reason === reasons.kubeConfigNotFound ? 'gone' : 'failed';
+    if (typeof left === 'string') return left;
+    return left.reason === reasons.kubeConfigNotFound ? 'gone' : 'failed';
   }
 
   /** Closes the connections to the target. */
@@ -109,6 +119,20 @@ export class TargetConnector {
     const made = await this.#prepare(target, session, prepared, stored).catch(problemInTarget);
     if (made === undefined || 'reason' in made) return made;
     return secrets.write(owner, stored, made);
+  }
+
+  /**
+   * Others go on working: an account that is deleted and made again takes no token of the former one. So where it is kept,
+   * this owner's token counts until its end as well. It stood in the Secret alone, which is deleted.
+   */
+  async #leave(owner: TargetOwner, { client }: OpenTarget): Promise<'clean' | 'kept'> {
+    const { clock, sharersOf, recheck } = this.#options;
+    const sharers = sharersOf(owner.uid);
+    const session = openSession(client, clock);
+    const outcome = await removeAll(session, owner, (object) => isUsed(object, sharers));
+    // Asked again: another one may have come meanwhile, and have found what is gone now.
+    for (const sharer of sharersOf(owner.uid)) recheck(sharer);
+    return outcome;
   }
 
   async #inspect({ owner, clusterRole }: Connection, session: TargetSession): Promise<Inspection> {

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { instanceRecord } from '../../../test/builders/target-record.ts';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
 import type { VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
-import type { Connection } from './target-connector.ts';
+import type { Connection, Disconnection } from './target-connector.ts';
 import { TargetFinalizer } from './target-finalizer.ts';
 import type { TargetWriter } from './target-writer.ts';
 
@@ -25,7 +25,7 @@ function setUp({ agoMs = 0, isAwaited = false, reason = 'Connected', wasEntered 
   const deletionTimestamp = new Date(start - agoMs).toISOString().replace('.000Z', 'Z');
   const conditions = [{ type: 'Ready', status: reason === 'Connected' ? 'True' : 'False', reason }];
   const record = instanceRecord({ metadata: { deletionTimestamp }, status: { conditions } });
-  const disconnect = vi.fn<() => Promise<'clean' | 'gone' | 'failed'>>(async () => 'clean');
+  const disconnect = vi.fn<() => Promise<Disconnection>>(async () => 'clean');
   const writer = {
     writeStatus: vi.fn(async (given: VirtualClusterInstanceRecord) => given),
     removeFinalizer: vi.fn(async () => undefined),
@@ -72,9 +72,19 @@ describe('TargetFinalizer', () => {
     expect([isGone(), isReported()]).toEqual([true, false]);
   });
 
+  it('holds it until another one has taken over what it works with', async () => {
+    const { finalize, disconnect, isGone, isReported } = setUp();
+    disconnect.mockResolvedValueOnce('kept');
+    expect(await finalize()).toEqual({ requeueAfterMs: 1_000 });
+    expect(isGone()).toBe(false);
+    expect(await finalize()).toBeUndefined();
+    expect([isGone(), isReported()]).toEqual([true, false]);
+  });
+
   it.each([
     ['its target cannot be cleaned', false, 'failed'],
     ['something is never revoked', true, 'clean'],
+    ['nothing is ever taken over', false, 'kept'],
   ] as const)('releases it at the limit when %s, and reports that', async (_what, isAwaited, outcome) => {
     const { finalize, disconnect, clock, isGone, isReported, told } = setUp({ isAwaited });
     disconnect.mockResolvedValue(outcome);

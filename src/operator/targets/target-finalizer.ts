@@ -1,14 +1,11 @@
 import { conditionTypes, findCondition } from '../../api/conditions.ts';
 import { type Reason, reasons } from '../../api/reasons.ts';
 import type { WorkResult } from '../../kube/queue/workers.ts';
-import type { ClusterRecord, VirtualClusterInstanceRecord } from '../../platform/targets/target-record.ts';
+import type { ConnectedRecord } from '../../platform/targets/target-record.ts';
 import { finalizerReleased, type ObjectEvents, type TransitionEvent } from '../shared/events.ts';
-import type { Connection, TargetConnector } from './target-connector.ts';
+import type { Connection, Disconnection, TargetConnector } from './target-connector.ts';
 import { terminating } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
-
-/** Kinds in which we make something. */
-export type ConnectedRecord = VirtualClusterInstanceRecord | ClusterRecord;
 
 export interface TargetFinalizerOptions<R extends ConnectedRecord> {
   readonly finalizer: string;
@@ -51,7 +48,7 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     const current = await writer.writeStatus(record, terminating);
     const cleaned = connection === undefined ? 'gone' : await this.#clean(connection, now() >= deadline);
     // Only this object says where the target is: whatever still has to be revoked there needs it.
-    const done = connection === undefined || (cleaned !== 'failed' && !isAwaited(current));
+    const done = connection === undefined || (isOver(cleaned) && !isAwaited(current));
     if (!done && now() < deadline) return { requeueAfterMs: retryMs };
     await writer.removeFinalizer(current, finalizer);
     return this.#report(current, done);
@@ -65,7 +62,7 @@ export class TargetFinalizer<R extends ConnectedRecord> {
   }
 
   /** The last try, at the limit, must not stand in the way of the release. */
-  async #clean(connection: Connection, last: boolean): Promise<'clean' | 'gone' | 'failed'> {
+  async #clean(connection: Connection, last: boolean): Promise<Disconnection> {
     try {
       return await this.#options.connector.disconnect(connection);
     } catch (error) {
@@ -80,6 +77,8 @@ export class TargetFinalizer<R extends ConnectedRecord> {
     if (!isClean) onReleased();
   }
 }
+
+const isOver = (cleaned: Disconnection): boolean => cleaned === 'clean' || cleaned === 'gone';
 
 const targetDeleted: TransitionEvent = {
   type: 'Normal',

@@ -17,6 +17,12 @@ export interface TargetObject {
   readonly fixed: JsonObject;
 }
 
+/** Something that may have been made in a target. */
+export interface RemovedObject extends Pick<TargetObject, 'resource' | 'key'> {
+  /** Whether it gives users their role, which only virtual clusters do. */
+  readonly isForUsers: boolean;
+}
+
 /** `unrepairable`: it has to be deleted before it can be as it should. */
 export type ObjectState = 'intact' | 'altered' | 'unrepairable';
 
@@ -47,11 +53,11 @@ export function wantedObjects(
 }
 
 /** The objects that may have been made for an owner, in the order in which they are taken away: rights first. */
-export const removalOrder: readonly Pick<TargetObject, 'resource' | 'key'>[] = [
-  { resource: clusterRoleBindings, key: { name: usersBinding } },
-  { resource: clusterRoleBindings, key: { name: impersonator } },
-  { resource: clusterRoles, key: { name: impersonator } },
-  { resource: serviceAccounts, key: { name: impersonator, namespace } },
+export const removalOrder: readonly RemovedObject[] = [
+  { resource: clusterRoleBindings, key: { name: usersBinding }, isForUsers: true },
+  { resource: clusterRoleBindings, key: { name: impersonator }, isForUsers: false },
+  { resource: clusterRoles, key: { name: impersonator }, isForUsers: false },
+  { resource: serviceAccounts, key: { name: impersonator, namespace }, isForUsers: false },
 ];
 
 /** How the object that is there (as the target shows it, so of any shape) compares to the one that should be. */

@@ -1,11 +1,12 @@
 import type { WorkResult } from '../../kube/queue/workers.ts';
+import type { ConnectedRecord } from '../../platform/targets/target-record.ts';
 import { isWithSecret, kubeConfigOf } from '../../platform/targets/target-reference.ts';
 import type { TargetStep } from './decide-target.ts';
 import type { RecheckSchedule } from './recheck-schedule.ts';
 import type { CheckedReference, ReferenceCheck } from './reference-check.ts';
 import type { ReferenceUIDs } from './reference-review.ts';
 import type { Connection, TargetConnector } from './target-connector.ts';
-import type { ConnectedRecord, TargetFinalizer } from './target-finalizer.ts';
+import type { TargetFinalizer } from './target-finalizer.ts';
 import { connected, type DesiredTargetStatus, refused } from './target-status.ts';
 import type { TargetWriter } from './target-writer.ts';
 

@@ -86,6 +86,9 @@ export interface ClusterRecord extends TargetRecord {
   readonly enforcesScopes?: boolean;
 }
 
+/** Targets that the operator makes something in. */
+export type ConnectedRecord = VirtualClusterInstanceRecord | ClusterRecord;
+
 const defaultClusterRole = 'cluster-admin';
 
 /** The slim record of a VirtualClusterInstance, with the defaults of absent fields filled in. Never throws. */

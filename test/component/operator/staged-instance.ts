@@ -6,7 +6,10 @@ import type { OperatorContext } from '../../../src/operator/assembly/operator-co
 import { CredentialStores } from '../../../src/operator/credentials/credential-stores.ts';
 import type { Controller } from '../../../src/operator/shared/controller.ts';
 import type { TransitionEvent } from '../../../src/operator/shared/events.ts';
-import { toInstanceRecord } from '../../../src/platform/targets/target-record.ts';
+import {
+  toInstanceRecord,
+  type VirtualClusterInstanceRecord,
+} from '../../../src/platform/targets/target-record.ts';
 import { TargetStores } from '../../../src/platform/targets/target-stores.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { connection, owner, type TargetStage } from './target-stage.ts';
@@ -60,6 +63,8 @@ export class InstanceOperator {
   readonly events: string[] = [];
   /** Releases that may have left something behind, as the metric counts them. */
   released = 0;
+  /** Keys of instances that were to be checked soon. */
+  readonly enqueued: string[] = [];
   readonly #instance: StagedInstance;
   readonly #targets: TargetStores;
   readonly #controller: Controller;
@@ -76,7 +81,7 @@ export class InstanceOperator {
       unguardedTargets: { has: () => false, judged: async () => undefined },
       workingSince: () => start,
       targetClients: clients,
-      queues: {},
+      queues: { virtualclusterinstances: { add: (other: string) => this.enqueued.push(other) } },
       settings: { finalizerLimitMs, targetRecheckMs: 60_000 },
       metrics: { finalizersReleased: { inc: () => this.released++ } },
       events: {
@@ -90,6 +95,11 @@ export class InstanceOperator {
   /** Learns how the instance is now. */
   observe(): void {
     this.#targets.instances.upsert(toInstanceRecord(this.#instance.stored));
+  }
+
+  /** Learns of another instance. */
+  observeOther(record: VirtualClusterInstanceRecord): void {
+    this.#targets.instances.upsert(record);
   }
 
   async reconcile() {

@@ -350,35 +350,3 @@ describe('disconnecting', () => {
     expect(left()).toHaveLength(4);
   });
 });
-
-describe('a target that several share', () => {
-  const second = { ...connection, owner: { kind: 'Cluster', uid: 'u2' } as const };
-
-  it('is left labelled for the first as long as they want the same', async () => {
-    await connect();
-    stage.others.add('u1');
-    expect(await stage.connector.connect(second)).toBeUndefined();
-    const labels = stage.target.server
-      .storage('clusterroles')
-      .list()
-      .map(({ metadata }) => metadata.labels);
-    expect(labels).toEqual([expect.objectContaining({ 'management.platform.sh/owner-uid': 'u1' })]);
-  });
-
-  it('is refused to one that wants another role for its users', async () => {
-    await connect();
-    stage.others.add('u1');
-    expect(await stage.connector.connect({ ...second, clusterRole: 'view' })).toMatchObject({
-      reason: 'TargetInUse',
-    });
-  });
-
-  it('is taken over when the first is gone', async () => {
-    await connect();
-    expect(await stage.connector.connect({ ...second, clusterRole: 'view' })).toBeUndefined();
-    expect(await stage.connector.disconnect(second)).toBe('clean');
-    expect(left2()).toBe(0);
-  });
-
-  const left2 = () => stage.target.server.storage('clusterrolebindings').list().length;
-});

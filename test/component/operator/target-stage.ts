@@ -2,10 +2,12 @@ import { createKubeClient, type KubeClient } from '../../../src/kube/client/clie
 import type { Clock } from '../../../src/kube/clock.ts';
 import { silentLogger } from '../../../src/logger.ts';
 import { PlatformIdentity } from '../../../src/operator/targets/platform-identity.ts';
+import { sharersOf } from '../../../src/operator/targets/sharers.ts';
 import { TargetConnector } from '../../../src/operator/targets/target-connector.ts';
 import { TargetSecrets } from '../../../src/operator/targets/target-secrets.ts';
 import { TargetAddresses } from '../../../src/platform/targets/addresses.ts';
 import { TargetClients } from '../../../src/platform/targets/target-clients.ts';
+import type { ConnectedRecord } from '../../../src/platform/targets/target-record.ts';
 import { adminDocument, base64 } from '../../builders/admin-kube-config.ts';
 import type { Exchange } from '../../fakes/exchange.ts';
 import { FakeApiServer } from '../../fakes/fake-api-server.ts';
@@ -113,6 +115,10 @@ export class TargetStage {
   readonly target: PlayedTarget;
   /** UIDs of other objects of the platform. */
   readonly others = new Set<string>();
+  /** Objects of the platform that may use the target too. */
+  readonly sharers: ConnectedRecord[] = [];
+  /** Keys of those that were to be checked soon. */
+  readonly rechecked: string[] = [];
   guard: () => void = () => undefined;
   readonly #clock: Clock;
   #operator: Operator;
@@ -165,7 +171,11 @@ export class TargetStage {
     const secrets = new TargetSecrets(client);
     const isOther = (uid: string) => this.others.has(uid);
     const platform = new PlatformIdentity(client);
-    const connector = new TargetConnector({ clients, secrets, platform, clock, isOther });
+    const connector = new TargetConnector({
+      ...{ clients, secrets, platform, clock, isOther },
+      sharersOf: (uid) => sharersOf(uid, this.sharers, clients),
+      recheck: ({ key }) => this.rechecked.push(key),
+    });
     return { client, clients, connector };
   }
 

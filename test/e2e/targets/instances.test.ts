@@ -410,6 +410,21 @@ describe('a ready instance', () => {
     expect(await foundInTarget(cluster)).toEqual(['account', 'role', 'binding', 'users']);
   });
 
+  it('leaves its virtual cluster to the instance that shares it, whose token works all the time', async () => {
+    const { instance } = await makeInstance(world, cluster, { spec: { access: { clusterRole: 'view' } } });
+    await admin.untilReady(instance);
+    const [shared, account] = [await accessOf(world, instance), await role('account')];
+    await admin.delete(made.instance);
+    await admin.untilGone(made.instance);
+    expect(await admin.find(accessSecretOf(made.instance))).toBeUndefined();
+    expect(await accessOf(world, instance)).toEqual(shared);
+    expect((await callAs(shared, 'POST', review, alice)).status).toBe(201);
+    expect(await role('account')).toBe(account);
+    await admin.delete(instance);
+    await admin.untilGone(instance);
+    expect(await foundInTarget(cluster)).toEqual([]);
+  });
+
   it('has shown no one its kubeconfig or its token', async () => {
     const { items } = await admin.client.list<ApiEvent>(events);
     const instances = await admin.client.list<Stored>(virtualClusterInstances);
