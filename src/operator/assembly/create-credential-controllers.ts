@@ -104,7 +104,7 @@ function createKubeConfigs(context: OperatorContext, kind: CredentialKind) {
     ...{ client, targets, clients, revoker, ring, clock, random, assertMayIssue },
     issuer: new CertificateIssuer({
       ...{ revoker, revocations, clock, random, assertMayIssue },
-      recordedSerials: (uid) => recorded.byIndex('owner', uid).flatMap(({ serials }) => serials),
+      recorded: (uid) => recorded.byIndex('owner', uid),
     }),
     gateway: gatewayOf(context),
     limits: issuedLimits(settings, settings.maxKubeConfigTTLSeconds),

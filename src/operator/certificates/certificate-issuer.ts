@@ -26,14 +26,16 @@ import { targetObjectMetadata } from './target-object-names.ts';
 export interface CertificateIssuerOptions {
   readonly revoker: Pick<CertificateRevoker, 'revoke'>;
   readonly revocations: Pick<RevocationRecords, 'write'>;
-  /** Serials that records of this UID name, as far as the watch has brought them. */
-  readonly recordedSerials: (uid: string) => readonly number[];
+  /** The records of this UID, as far as the watch has brought them. */
+  readonly recorded: (uid: string) => readonly OnRecord[];
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Throws when nothing may be issued now. */
   readonly assertMayIssue: () => void;
 }
+
+type OnRecord = Pick<Revocation, 'caFingerprint' | 'serials' | 'notAfter'>;
 
 /** The purpose of a certificate. Instants are epoch milliseconds. */
 export interface IssueRequest extends Pick<Revocation, 'instance' | 'secret'> {
@@ -92,16 +94,18 @@ export class CertificateIssuer {
 
   /** Rejects with a TargetFailure; what was made until then is known by `status.boundSerials`. */
   async issue({ client, config }: OpenTarget, request: IssueRequest): Promise<BoundCertificate> {
-    const { revocations, recordedSerials } = this.#options;
+    const { revocations, recorded } = this.#options;
     const { uid, live, end, requester, clusterRole, nameSerials } = request;
     const ca = caFingerprint(config);
+    const records = recorded(uid);
+    const before = records.filter((record) => record.caFingerprint === ca);
     let { status } = request;
     let wasDenied = false;
     for (let tries = 0; tries < maxSerials; tries++) {
-      if (await this.#revokeDead(client, { ...request, status })) wasDenied = true;
-      const serial = nextSerial(status, recordedSerials(uid));
+      if (await this.#revokeDead(client, { ...request, status }, serialsOf(before))) wasDenied = true;
+      const serial = nextSerial(status, serialsOf(records));
       status = { ...status, boundSerials: [...live, serial] };
-      const revocation = revocationOf({ ...request, status }, ca, end);
+      const revocation = revocationOf({ ...request, status }, { ca, end, before });
       // At once: no certificate exists before both are written, and RevocationController waits for a status behind its record.
       await allDone(nameSerials([...live, serial]), revocations.write(revocation));
       const asked = await this.#ask(client, request, serial);
@@ -112,7 +116,7 @@ export class CertificateIssuer {
         // A signer may give more than was asked for. The holder gets no certificate that outlives its record.
         recordUntil: async (notAfter) => {
           if (notAfter > revocation.notAfter)
-            await revocations.write(revocationOf({ ...request, status }, ca, notAfter));
+            await revocations.write(revocationOf({ ...request, status }, { ca, end: notAfter, before }));
         },
       });
     }
@@ -120,11 +124,17 @@ export class CertificateIssuer {
   }
 
   /**
-   * The predecessor first of all, unless it is to be valid a while longer: what narrows comes before what widens. Resolves
-   * with true when the target may refuse bindings of this object for a moment more.
+   * The predecessor first of all, unless it is to be valid a while longer: what narrows comes before what widens. What only the
+   * record of this target names goes along, because the next one does not name it: the Secret may have led elsewhere when status
+   * let go of it. Resolves with true when the target may refuse bindings of this object for a moment more.
    */
-  async #revokeDead(client: KubeClient, { uid, status, live }: IssueRequest): Promise<boolean> {
-    const serials = deadSerials(status, live);
+  async #revokeDead(
+    client: KubeClient,
+    { uid, status, live }: IssueRequest,
+    recorded: readonly number[],
+  ): Promise<boolean> {
+    const boundSerials = [...new Set([...(status.boundSerials ?? []), ...recorded])];
+    const serials = deadSerials({ ...status, boundSerials }, live);
     return serials.length > 0 && (await this.#options.revoker.revoke(client, { uid, serials, live }));
   }
 
@@ -213,8 +223,21 @@ async function allDone<T>(first: Promise<T>, ...others: readonly Promise<void>[]
   return value;
 }
 
+const serialsOf = (records: readonly OnRecord[]): readonly number[] =>
+  records.flatMap(({ serials }) => serials);
+
+interface RecordedLife {
+  readonly ca: string;
+  readonly end: number;
+  /** The record that is replaced, if any. Its end may be that of a certificate which outlives its end in status. */
+  readonly before: readonly OnRecord[];
+}
+
 /** The revocation that is due when the object goes; its status names the certificate that is asked for next. */
-function revocationOf({ uid, status, instance, secret }: IssueRequest, ca: string, end: number): Revocation {
+function revocationOf(
+  { uid, status, instance, secret }: IssueRequest,
+  { ca, end, before }: RecordedLife,
+): Revocation {
   const { boundSerials = [], notAfter = 0 } = status;
   return {
     ownerUID: uid,
@@ -222,7 +245,7 @@ function revocationOf({ uid, status, instance, secret }: IssueRequest, ca: strin
     secret,
     caFingerprint: ca,
     serials: boundSerials,
-    notAfter: Math.max(notAfter, end) + beyondEndMs,
+    notAfter: Math.max(Math.max(notAfter, end) + beyondEndMs, ...before.map((record) => record.notAfter)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reasons } from '../../../src/api/reasons.ts';
+import type { OpenResult } from '../../../src/platform/targets/target-clients.ts';
 import { KubeConfigSimulation } from './kubeconfig-simulation.ts';
 import { MemoryTarget, refusal } from './memory-target.ts';
 
@@ -18,13 +19,17 @@ beforeEach(async () => {
   expect(real.names(bindings)).toHaveLength(1);
 });
 
+/** A virtual cluster that anyone can make. */
+function decoy(): OpenResult {
+  const { client } = new MemoryTarget(simulation.clock, () => 'works');
+  const config = { server: new URL('https://10.0.0.2'), ca: 'the authority of somebody else' };
+  return { target: { client, config } };
+}
+
 /** Leads the Secret elsewhere, as an attacker does who may write it and need not be able to read it. */
 function swap(): void {
-  const decoy = new MemoryTarget(simulation.clock, () => 'works');
-  const { client } = decoy;
+  simulation.opening = decoy();
   simulation.ca = 'the authority of somebody else';
-  const config = { server: new URL('https://10.0.0.2'), ca: simulation.ca };
-  simulation.opening = { target: { client, config } };
 }
 
 function swapBack(): void {
@@ -125,6 +130,28 @@ describe('a certificate whose object is deleted', () => {
     simulation.instance = instance;
     await later(3);
     expect(real.names(bindings)).toEqual([]);
+  });
+
+  it('is revoked before another is issued, although the Secret led elsewhere when its successor took its place', async () => {
+    simulation = new KubeConfigSimulation();
+    simulation.addKey('ci');
+    simulation.create({ accessKey: 'ci', certificateTTL: 7_200, renewBefore: 3_600 });
+    await simulation.runUntilIdle();
+    real = simulation.target;
+    simulation.clock.advance(3_600_000);
+    await simulation.runUntilIdle();
+    expect(simulation.record.status.boundSerials).toEqual([1, 2]);
+    simulation.opening = decoy();
+    simulation.clock.advance(600_000);
+    await simulation.runUntilIdle();
+    expect(simulation.record.status.boundSerials).toEqual([2]);
+    expect(real.names(bindings)).toHaveLength(2);
+    swapBack();
+    simulation.clock.advance(3_000_000);
+    await simulation.runUntilIdle();
+    expect(simulation.revocation?.data).toMatchObject({ serials: '2,3' });
+    const { uid } = simulation.record;
+    expect(real.names(bindings).toSorted()).toEqual([`latchkey-${uid}-2`, `latchkey-${uid}-3`]);
   });
 
   it('is revoked as long as the certificate lives, which its signer may have made longer than was asked', async () => {

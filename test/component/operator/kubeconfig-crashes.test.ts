@@ -212,4 +212,32 @@ describe('a signer that gives more than was asked for', () => {
     expect(ends).not.toEqual([]);
     for (const end of ends) expect(end).toBeGreaterThan(signerLife * 1000);
   });
+
+  it('has the record cover the predecessor that lives on, whichever write of the renewal is the last', async () => {
+    const renewed = async (dieAfter?: number) => {
+      const simulation = new KubeConfigSimulation();
+      const { target } = simulation;
+      target.signerLife = signerLife;
+      target.sign = (request) =>
+        target.issue({ ...request, spec: { ...request.spec, expirationSeconds: signerLife } });
+      simulation.addKey('ci');
+      simulation.create({ accessKey: 'ci', certificateTTL: 7_200, renewBefore: 3_600 });
+      await simulation.runUntilIdle();
+      const predecessor = simulation.held.certificate.validToDate.getTime();
+      target.sign = (request) => target.issue(request);
+      simulation.clock.advance(3_600_000);
+      const before = simulation.tried;
+      if (dieAfter !== undefined) simulation.dieAt(dieAfter, 'works');
+      await simulation.runUntilIdle();
+      const end = Date.parse(String(simulation.revocation?.data?.['notAfter']));
+      return { end, predecessor, writes: simulation.tried - before, simulation };
+    };
+    const whole = await renewed();
+    expect(whole.simulation.record.status.boundSerials).toEqual([1, 2]);
+    expect(whole.end).toBeGreaterThan(whole.predecessor);
+    for (let nth = 0; nth < whole.writes; nth++) {
+      const { end, predecessor } = await renewed(nth);
+      expect(end).toBeGreaterThan(predecessor);
+    }
+  });
 });

@@ -39,6 +39,7 @@ import type {
   TargetSource,
 } from '../../../src/platform/targets/target-clients.ts';
 import type { VirtualClusterInstanceRecord } from '../../../src/platform/targets/target-record.ts';
+import { liveRecord } from '../../builders/credential-object.ts';
 import { instanceRecord, readyStatus } from '../../builders/target-record.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Fate, MemoryApi, type StoredObject } from './memory-api.ts';
@@ -125,6 +126,11 @@ export class KubeConfigSimulation {
       },
       spec: { clientCert: true, ...spec },
     } as unknown as StoredObject);
+  }
+
+  /** An access key of alice, under whose name a kubeconfig may be made; no API server has it. */
+  addKey(name: string): void {
+    this.#process.stores.keys.upsert(liveRecord({ name }));
   }
 
   edit(patch: object): void {
@@ -278,7 +284,7 @@ export class KubeConfigSimulation {
     const issuer = new CertificateIssuer({
       ...{ revoker, revocations: records, clock: this.clock, random: () => 0.5 },
       assertMayIssue: nothing,
-      recordedSerials: (uid) => revocations.byIndex('owner', uid).flatMap(({ serials }) => serials),
+      recorded: (uid) => revocations.byIndex('owner', uid),
     });
     const controller = new KubeConfigController({
       ...{ ...services, clients, revoker, targets },
