@@ -8,7 +8,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/object.ts'
 import { objectPath } from '../../../kube/resource-path.ts';
 import { isOwn } from '../../index/ownership.ts';
 import { errorAnswer } from '../../server/error-answer.ts';
-import { type Asking, ask, headersInPlace } from '../shared/ask.ts';
+import { type Asking, ask, headersInPlace, reader } from '../shared/ask.ts';
 import type { EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import {
@@ -18,7 +18,6 @@ import {
   wholeObject,
   withIncluded,
 } from '../shared/list-options.ts';
-import { reader } from '../shared/reader.ts';
 import { parseAnswer, Refusal, type Reply } from '../shared/reply.ts';
 import { strictUnlessAsked } from '../shared/strict-fields.ts';
 

@@ -6,9 +6,8 @@ import type { RequestMeaning } from '../../../scope/requests/resolve-request.ts'
 import { selectsByNamespace } from '../../../scope/requests/resource-tables.ts';
 import type { Verdict } from '../../index/verdict.ts';
 import { forward } from '../../proxy/forward.ts';
-import { ask, headersInPlace } from '../shared/ask.ts';
+import { ask, headersInPlace, reader } from '../shared/ask.ts';
 import type { Endpoint, EndpointRequest, EndpointServices } from '../shared/endpoint.ts';
-import { reader } from '../shared/reader.ts';
 import { answerFailure, refuse } from '../shared/reply.ts';
 
 /**

@@ -3,10 +3,9 @@ import type { Resource } from '../../../api/resources.ts';
 import { type ListOptions, listQuery } from '../../../kube/client/client-options.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
-import type { Asking } from '../shared/ask.ts';
+import { type Asking, reader } from '../shared/ask.ts';
 import { askWithin } from '../shared/ask-within.ts';
 import type { Holding } from '../shared/held-bytes.ts';
-import { reader } from '../shared/reader.ts';
 import { refuse } from '../shared/reply.ts';
 
 export interface PagePlace {

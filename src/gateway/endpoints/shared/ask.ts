@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import { serviceAccounts, systemNamespace } from '../../../api/names.ts';
+import { impersonationHeaders } from '../../../kube/client/impersonation.ts';
 import {
   type CollectorOptions,
   type RawResponse,
@@ -118,3 +120,8 @@ const ofClient: ReadonlySet<string> = new Set([
   'content-length',
   'content-type',
 ]);
+
+/** Headers, name and value in turn, of a request that goes out as the account that reads all credentials and targets. */
+export const reader = impersonationHeaders({
+  serviceAccount: { namespace: systemNamespace, name: serviceAccounts.reader },
+});
