@@ -1,7 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
 import { type GatewayStage, gatewayStage, verdictFor } from '../../test/builders/gateway-stage.ts';
+import { collectAnswer, type OpenExchange, openExchange } from '../../test/builders/raw-exchange.ts';
 import { FakeClock } from '../../test/fakes/fake-clock.ts';
 import { untilStill, waitFor } from '../../test/fakes/wait-for.ts';
 import { HeldBytes } from './endpoints/shared/held-bytes.ts';
@@ -54,16 +55,10 @@ const startLarge = async () =>
 const headOf = (line: string, key: string, ...fields: readonly string[]): string =>
   [`${line} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');
 
-function send(text: string) {
-  const seen = { answer: '', isClosed: false };
-  const socket = connect(stage.port, '127.0.0.1', () => void socket.write(text));
-  clients.push(socket);
-  socket
-    .on('error', () => undefined)
-    .on('close', () => {
-      seen.isClosed = true;
-    });
-  return { socket, seen };
+function send(text: string): OpenExchange {
+  const sent = openExchange(stage.port, text);
+  clients.push(sent.socket);
+  return sent;
 }
 
 const disable = JSON.stringify({ spec: { disabled: true } });
@@ -77,9 +72,7 @@ const patch = async (name: string, key: string): Promise<number> => {
 const sendEndless = (size: number) => {
   const fields = ['Content-Type: application/json', 'Content-Length: 30000'];
   const sent = send(headOf(`POST ${ownKeys}`, leaked, ...fields) + ' '.repeat(size));
-  sent.socket.on('data', (chunk) => {
-    sent.seen.answer += chunk.toString('latin1');
-  });
+  collectAnswer(sent);
   return sent;
 };
 

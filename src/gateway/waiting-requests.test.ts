@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { credentialObject, liveRecord } from '../../test/builders/credential-object.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type StageOptions,
   verdictFor,
 } from '../../test/builders/gateway-stage.ts';
+import { collectAnswer, type OpenExchange, openExchange } from '../../test/builders/raw-exchange.ts';
 import { waitFor } from '../../test/fakes/wait-for.ts';
 import { credentialHash } from '../credentials/keys/credential-hash.ts';
 import type { EndpointServices } from './endpoints/shared/endpoint.ts';
@@ -38,19 +39,11 @@ async function start(answer: string, services: Partial<EndpointServices> = {}): 
 }
 
 /** Sends it, and reads what comes. */
-function send(text: string) {
-  const seen = { answer: '', isClosed: false };
-  const socket = connect(stage.port, '127.0.0.1', () => void socket.write(text));
-  clients.push(socket);
-  socket
-    .on('error', () => undefined)
-    .on('close', () => {
-      seen.isClosed = true;
-    })
-    .on('data', (chunk) => {
-      seen.answer += chunk.toString('latin1');
-    });
-  return { seen, socket };
+function send(text: string): OpenExchange {
+  const sent = openExchange(stage.port, text);
+  clients.push(sent.socket);
+  collectAnswer(sent);
+  return sent;
 }
 
 const forbidden = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}';

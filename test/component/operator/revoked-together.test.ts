@@ -81,6 +81,14 @@ function record(count: number, change: (index: number) => Partial<RevocationReco
   }
 }
 
+/** More than are kept of a list, besides the first. */
+function requestMore(uid: string): void {
+  for (let serial = 2; serial <= 12_000; serial++) {
+    const metadata = { name: `latchkey-${uid}-${serial}`, labels: { [labels.ownerUID]: uid } };
+    target.api.create(requests, { metadata } as never);
+  }
+}
+
 const fingerprint = caFingerprint({ ca: 'the authority' });
 
 const reconcile = (index: number) => controller.reconcile(`latchkey-system/r${index}`);
@@ -146,11 +154,7 @@ describe('what is to be revoked in one virtual cluster', () => {
 
   it('leaves to itself what has more requests than are kept of a list, which go all the same', async () => {
     record(3);
-    const labelled = { [labels.ownerUID]: uidOf(1) };
-    for (let serial = 2; serial <= 12_000; serial++) {
-      const metadata = { name: `latchkey-${uidOf(1)}-${serial}`, labels: labelled };
-      target.api.create(requests, { metadata } as never);
-    }
+    requestMore(uidOf(1));
     await reconcile(0);
     expect(completed.toSorted()).toEqual(keysOf(0, 2));
     expect(target.names(requests)).toHaveLength(1_999);
@@ -160,11 +164,7 @@ describe('what is to be revoked in one virtual cluster', () => {
 
   it('is not done by itself while a list had more requests than are kept of it', async () => {
     record(1);
-    const labelled = { [labels.ownerUID]: uidOf(0) };
-    for (let serial = 2; serial <= 12_000; serial++) {
-      const metadata = { name: `latchkey-${uidOf(0)}-${serial}`, labels: labelled };
-      target.api.create(requests, { metadata } as never);
-    }
+    requestMore(uidOf(0));
     expect(await reconcile(0)).toEqual({ requeueAfterMs: expect.any(Number) });
     expect([completed, target.names(requests).length]).toEqual([[], 1_999]);
     clock.advance(2_000);
