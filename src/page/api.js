@@ -86,10 +86,10 @@ export class Gateway {
   async #fetch(path, { headers = {}, ...options }) {
     /** @type {Record<string, string>} */
     const authorization = this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
+    // Without `cache`: with "no-store" browsers ask before each request whether they may send it. Answers of the gateway are not kept anyway.
     const response = await fetch(this.baseURL + path, {
       mode: 'cors',
       credentials: 'omit',
-      cache: 'no-store',
       redirect: 'error',
       ...options,
       headers: { ...authorization, .../** @type {Record<string, string>} */ (headers) },
@@ -115,7 +115,7 @@ export class Gateway {
 
   /**
    * @param {string} path Below the management API.
-   * @param {{ method?: string, body?: object, keepalive?: boolean, signal?: AbortSignal }} [options]
+   * @param {{ method?: string, body?: object } & Pick<RequestInit, 'cache' | 'keepalive' | 'signal'>} [options]
    * @returns {Promise<Json>}
    */
   async own(path, { method = 'GET', body, ...rest } = {}) {
@@ -135,16 +135,16 @@ export class Gateway {
   /**
    * All objects of a kind, page by page.
    * @param {string} plural
-   * @param {{ signal?: AbortSignal, query?: string, onPage: (items: readonly Json[]) => void }} options
+   * @param {{ query?: string, onPage: (items: readonly Json[]) => void } & Pick<RequestInit, 'cache' | 'signal'>} options
    * @returns {Promise<string>} The version of the list, to watch from.
    */
-  async list(plural, { signal, query = '', onPage }) {
+  async list(plural, { query = '', onPage, ...rest }) {
     let next = '';
     // Few at first: they are shown while the others are read.
     let limit = 50;
     const readPage = async () => {
       const more = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
-      return await this.own(`${plural}?limit=${limit}${query}${more}`, { ...(signal && { signal }) });
+      return await this.own(`${plural}?limit=${limit}${query}${more}`, rest);
     };
     for (;;) {
       const { items = [], metadata } = await readPage().catch(async (error) => {
@@ -153,7 +153,7 @@ export class Gateway {
         limit = fewItems;
         return await readPage();
       });
-      signal?.throwIfAborted();
+      rest.signal?.throwIfAborted();
       onPage(items);
       if (limit !== fewItems) limit = manyItems;
       next = metadata?.continue ?? '';

@@ -142,7 +142,12 @@ export class Everyone {
     const { signal } = this.#ended;
     /** @type {import('./api.js').Json[]} */
     const locks = [];
-    await this.#gateway.list('credentiallocks', { signal, onPage: (items) => void locks.push(...items) });
+    await this.#gateway.list('credentiallocks', {
+      signal,
+      // The API server answers, and browsers would keep that.
+      cache: 'no-store',
+      onPage: (items) => void locks.push(...items),
+    });
     this.#locks.hidden = locks.length === 0;
     this.#locks.replaceChildren(
       el('h3', {}, 'Locks'),

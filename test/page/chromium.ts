@@ -15,6 +15,10 @@ export function findChromium(): string {
 export const startChromium = async (): Promise<Browser> =>
   await chromium.launch({
     executablePath: findChromium(),
-    // Within a container there is no room for its sandbox. It shows nothing but pages of this test.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    args: [
+      // Within a container there is no room for its sandbox. It shows nothing but pages of this test.
+      ...['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+      // `ignoreHTTPSErrors` would refuse each new connection first, and for good what a tab that goes has still to send.
+      '--ignore-certificate-errors',
+    ],
   });

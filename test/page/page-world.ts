@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 import { Guard } from '../../lab/controlplane/guard.ts';
 import { freePort } from '../../lab/controlplane/ports.ts';
@@ -8,7 +8,7 @@ import { uniqueName } from '../../lab/operator/manifest.ts';
 import { giveRight } from '../../lab/operator/rights.ts';
 import { type OpenIDProvider, startProvider } from '../../lab/provider/provider.ts';
 import { group, labels } from '../../src/api/names.ts';
-import { namespaces } from '../../src/api/resources.ts';
+import { credentialLocks, namespaces } from '../../src/api/resources.ts';
 import { type GatewayWorld, gatewayWorld } from '../e2e/gateway/gateway-world.ts';
 import { knownHolder } from '../e2e/gateway/known-holder.ts';
 import { makeCluster, makeInstance } from '../e2e/targets/target-world.ts';
@@ -74,12 +74,15 @@ export async function startPageWorld(): Promise<PageWorld> {
     await guard.stop();
   });
   const open: PageWorld['open'] = async ({ hasClock = false, ...options } = {}) => {
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+    const context = await browser.newContext(options);
     const page = await context.newPage();
     if (hasClock) await page.clock.install();
     page.on('pageerror', (error) => unexpected.push(error.message));
     page.on('console', (message) => {
       if (/Content Security Policy|TrustedHTML/i.test(message.text())) unexpected.push(message.text());
+    });
+    page.on('response', (answer) => {
+      if (isKept(answer)) unexpected.push(`the browser keeps ${answer.url()}`);
     });
     await page.goto(pageURL);
     return page;
@@ -102,6 +105,12 @@ export async function startPageWorld(): Promise<PageWorld> {
 const unexpected: string[] = [];
 /** Errors of scripts, and what the policy of the page refused. */
 export const expectNothingUnexpected = () => expect(unexpected.splice(0)).toEqual([]);
+
+/** Whether an answer about credentials is left on the disk of the person. The page asks for locks in a way that keeps none. */
+const isKept = (answer: Response) =>
+  /\/apis\//.test(answer.url()) &&
+  !answer.url().includes(`/${credentialLocks.plural}?`) &&
+  answer.headers()['cache-control'] !== 'no-store';
 
 export async function paste(page: Page, key: string): Promise<void> {
   await page.getByLabel('Or paste an access key').fill(key);

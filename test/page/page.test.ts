@@ -27,6 +27,17 @@ const statusOf = async (path: string, key: string, method: 'GET' | 'DELETE' = 'G
   return statusCode;
 };
 
+/** Grows with each address for which the browser asks whether the page may send a request there. */
+async function preflightsOf(page: Page): Promise<readonly string[]> {
+  const asked: string[] = [];
+  const session = await page.context().newCDPSession(page);
+  session.on('Network.requestWillBeSent', ({ request }) => {
+    if (request.method === 'OPTIONS') asked.push(request.url);
+  });
+  await session.send('Network.enable');
+  return asked;
+}
+
 /** Keys of the user with this display name. */
 async function ownKeys(user: string, displayName: string): Promise<readonly Stored[]> {
   const { items } = await admin.client.list<Stored>(ownedAccessKeys);
@@ -281,6 +292,28 @@ describe('a key of one\u2019s own', () => {
     await untilUnknown(gateway, parent.key);
     await admin.patch(parent.object, { spec: { disabled: false } });
     await row(page, 'the one above').getByText('works').first().waitFor();
+  });
+
+  it('is changed twice, and the browser asks once whether the page may', async () => {
+    const user = uniqueName('peggy');
+    const page = await open();
+    const asked = await preflightsOf(page);
+    const { object, key } = await knownHolder(world, { user, displayName: 'to be changed' });
+    await paste(page, key);
+    const other = await world.holder({ user, displayName: 'another one' });
+    await row(page, 'another one').getByRole('button').click();
+    for (const change of ['Disable', 'Enable']) {
+      await button(page, change).click();
+      await dialog(page).getByRole('button', { name: change }).click();
+      await dialog(page).getByRole('button', { name: change }).waitFor({ state: 'detached' });
+      await row(page, 'another one')
+        .getByText(change === 'Disable' ? 'disabled' : 'works')
+        .first()
+        .waitFor();
+      if (change === 'Disable') await row(page, 'another one').getByRole('button').click();
+    }
+    const to = ({ metadata }: Stored) => asked.filter((url) => url.endsWith(`/${metadata.name}`)).length;
+    expect([to(other.object), to(object)]).toEqual([1, 1]);
   });
 });
 

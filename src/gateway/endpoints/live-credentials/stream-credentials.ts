@@ -72,7 +72,7 @@ const isWatch = (request: EndpointRequest): boolean =>
 
 function begin({ response, trail }: EndpointRequest): void {
   leaveRest(response);
-  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   response.flushHeaders();
   trail?.began();
 }

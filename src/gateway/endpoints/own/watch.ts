@@ -70,7 +70,7 @@ class OwnWatch {
     const timer = services.clock.setTimer(() => this.#end(), this.#seconds() * 1_000);
     response.once('close', () => this.#end());
     leaveRest(response);
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     response.flushHeaders();
     this.#request.trail?.began();
     try {

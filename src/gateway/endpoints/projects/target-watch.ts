@@ -120,7 +120,7 @@ class TargetWatch {
     const { response } = this.#request;
     if (response.destroyed || response.headersSent) return;
     leaveRest(response);
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     response.flushHeaders();
     this.#request.trail?.began();
   }

@@ -134,7 +134,7 @@ export function sendObject(
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-cache, private',
+    'cache-control': 'no-store',
     ...(headers as Record<string, string>),
   });
   void writeAtPace(exchange, request.method === 'HEAD' ? '' : text).then(() => response.end());
