@@ -301,16 +301,15 @@ describe('a key of one\u2019s own', () => {
     const { object, key } = await knownHolder(world, { user, displayName: 'to be changed' });
     await paste(page, key);
     const other = await world.holder({ user, displayName: 'another one' });
-    await row(page, 'another one').getByRole('button').click();
-    for (const change of ['Disable', 'Enable']) {
+    for (const [change, state] of [
+      ['Disable', 'disabled'],
+      ['Enable', 'works'],
+    ] as const) {
+      await row(page, 'another one').getByRole('button').click();
       await button(page, change).click();
       await dialog(page).getByRole('button', { name: change }).click();
       await dialog(page).getByRole('button', { name: change }).waitFor({ state: 'detached' });
-      await row(page, 'another one')
-        .getByText(change === 'Disable' ? 'disabled' : 'works')
-        .first()
-        .waitFor();
-      if (change === 'Disable') await row(page, 'another one').getByRole('button').click();
+      await row(page, 'another one').getByText(state).first().waitFor();
     }
     const to = ({ metadata }: Stored) => asked.filter((url) => url.endsWith(`/${metadata.name}`)).length;
     expect([to(other.object), to(object)]).toEqual([1, 1]);

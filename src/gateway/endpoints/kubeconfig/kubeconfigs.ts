@@ -249,13 +249,11 @@ function send(
   sendObject(request, 200, object, passedHeaders(answer, warnings));
 }
 
-/** No one keeps an answer that may hold a credential. */
 function passedHeaders(answer: RawResponse, warnings: readonly string[] = []) {
   const { warning = [] } = answer.headers;
   const retryAfter = retryAfterOf(answer);
   const all = [warning, warnings.map(warningOf)].flat();
   return {
-    'cache-control': 'no-store',
     ...(all.length === 0 ? {} : { warning: all }),
     ...defined({ 'retry-after': retryAfter }),
   };

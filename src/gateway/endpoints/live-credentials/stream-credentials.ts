@@ -1,9 +1,9 @@
 import { version } from '../../../api/names.ts';
 import { entryDenial } from '../../gate/entry-permissions.ts';
 import type { Verdict } from '../../index/verdict.ts';
-import { type ErrorAnswer, errorAnswer, leaveRest } from '../../server/error-answer.ts';
+import { type ErrorAnswer, errorAnswer } from '../../server/error-answer.ts';
 import { type Endpoint, type EndpointRequest, type EndpointServices, queryOf } from '../shared/endpoint.ts';
-import { answerFailure } from '../shared/reply.ts';
+import { answerFailure, beginStream } from '../shared/reply.ts';
 import { CredentialStream, type StreamServices } from './credential-stream.ts';
 import { OpenStreams } from './open-streams.ts';
 import { rightToFollow } from './right-to-follow.ts';
@@ -42,7 +42,7 @@ async function streamWithin(
   if (cluster === undefined || cluster.deleted !== undefined) return request.refuse(noCluster);
   const leave = streams.enter(name, request.response);
   try {
-    begin(request);
+    beginStream(request);
     await new CredentialStream(request, services, cluster).run();
   } finally {
     leave();
@@ -69,13 +69,6 @@ const isWatch = (request: EndpointRequest): boolean =>
   request.request.method === 'GET' &&
   request.asked.apiVersion === version &&
   queryOf(request).get('watch') === 'true';
-
-function begin({ response, trail }: EndpointRequest): void {
-  leaveRest(response);
-  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.flushHeaders();
-  trail?.began();
-}
 
 const notAgent = errorAnswer('ERR_SCOPE', {
   problem: 'livecredentials is for a key whose own scope has the role agent and names this cluster',

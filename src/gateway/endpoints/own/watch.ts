@@ -4,9 +4,8 @@ import type { LiveRecord } from '../../../credentials/record.ts';
 import type { StoreChange } from '../../../kube/cache/store.ts';
 import { isNewerVersion, isVersion, type KubeObject, parseKey, uidOf } from '../../../kube/object.ts';
 import { type Holder, isOwn } from '../../index/ownership.ts';
-import { leaveRest } from '../../server/error-answer.ts';
 import { metadataOf, rowsOf, wholeObject } from '../shared/list-options.ts';
-import { refuse } from '../shared/reply.ts';
+import { beginStream, refuse } from '../shared/reply.ts';
 import { writeAtPace } from '../shared/write-at-pace.ts';
 import { type ListSelection, ownIn, readSelection } from './list.ts';
 import { type Found, foundInArrival, type OwnRequest, readInForm, shownAs } from './request.ts';
@@ -69,10 +68,7 @@ class OwnWatch {
     const unsubscribe = services.index.records.ofKind[kind].subscribe((change) => this.#onChange(change));
     const timer = services.clock.setTimer(() => this.#end(), this.#seconds() * 1_000);
     response.once('close', () => this.#end());
-    leaveRest(response);
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-    response.flushHeaders();
-    this.#request.trail?.began();
+    beginStream(this.#request);
     try {
       await this.#begin();
       await this.#sendChanged();

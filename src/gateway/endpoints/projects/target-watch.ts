@@ -4,12 +4,12 @@ import type { Timer } from '../../../kube/clock.ts';
 import { isNewerVersion, type KubeObject, keyOf, parseKey } from '../../../kube/object.ts';
 import { collectionPath } from '../../../kube/resource-path.ts';
 import { ClientGone } from '../../proxy/forward.ts';
-import { errorAnswer, leaveRest } from '../../server/error-answer.ts';
+import { errorAnswer } from '../../server/error-answer.ts';
 import { ConcurrencyLimit } from '../../turns/concurrency-limit.ts';
 import { type EndpointRequest, type EndpointServices, holdFor, queryOf } from '../shared/endpoint.ts';
 import type { Holding } from '../shared/held-bytes.ts';
 import { checkListOptions, metadataOf } from '../shared/list-options.ts';
-import { Refusal } from '../shared/reply.ts';
+import { beginStream, Refusal } from '../shared/reply.ts';
 import { writeAtPace } from '../shared/write-at-pace.ts';
 import { readTarget } from './target-pages.ts';
 import { targetTable } from './target-table.ts';
@@ -119,10 +119,7 @@ class TargetWatch {
   #begin(): void {
     const { response } = this.#request;
     if (response.destroyed || response.headersSent) return;
-    leaveRest(response);
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-    response.flushHeaders();
-    this.#request.trail?.began();
+    beginStream(this.#request);
   }
 
   /** A client that goes on from a list knows what stood there. */

@@ -118,6 +118,17 @@ export function answerFailure({ response, refuse, onFailure }: EndpointRequest, 
 /** Unwraps the error of a pool, which comes as the cause of one of ours. */
 const causeOf = (error: Error): Error => (error.cause instanceof Error ? error.cause : error);
 
+/** The head of a watch or another stream of JSON. What follows is written by the caller. */
+export function beginStream({ response, trail }: Pick<EndpointRequest, 'response' | 'trail'>): void {
+  leaveRest(response);
+  response.writeHead(200, { 'content-type': 'application/json', ...notKept });
+  response.flushHeaders();
+  trail?.began();
+}
+
+/** Neither caches nor the disk of a browser keep an answer: it may hold a credential. */
+const notKept = { 'cache-control': 'no-store' } as const;
+
 /** An object in JSON, unless the client asks for YAML and not for JSON. Clients of the API read what the header says it is. */
 export function sendObject(
   exchange: Exchange & PacedResponse,
@@ -134,7 +145,7 @@ export function sendObject(
   response.writeHead(status, {
     'content-type': isYAML ? 'application/yaml' : 'application/json',
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
+    ...notKept,
     ...(headers as Record<string, string>),
   });
   void writeAtPace(exchange, request.method === 'HEAD' ? '' : text).then(() => response.end());
