@@ -77,6 +77,19 @@ describe('the set of an earlier process', () => {
     expect(restored).toMatchObject([{ user: 'ann', key: 'a right' }]);
   });
 
+  it('names the last yes about each space, which counts in a later outage too, unless newer answers may be there', async () => {
+    const { state, record, followed, restored } = await setUp();
+    state.isThere = true;
+    await record.load();
+    expect(restored).toMatchObject([{ user: 'ann', key: 'a right' }]);
+    followed.begin();
+    followed.take(start);
+    followed.take(synced);
+    await record.load();
+    record.restore();
+    expect(restored).toHaveLength(1);
+  });
+
   it('is read again until the API server of the cluster is there, and then no more', async () => {
     const { state, record, followed, clock, run, until } = await setUp();
     await record.load();

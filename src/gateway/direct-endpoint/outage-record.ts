@@ -42,14 +42,20 @@ export class OutageRecord {
     );
   }
 
-  /** Up to where an earlier process knew counts at once. What it knew waits for {@link restore}. */
+  /**
+   * Up to where an earlier process knew counts at once, and the last yes about each space, which is for an outage and has an age.
+   * Which tokens it knew waits for {@link restore}.
+   */
   async load(): Promise<void> {
-    const { client, cluster, clock, followed, log } = this.#options;
+    const { client, cluster, clock, followed, log, rights } = this.#options;
     this.#loaded = clock.monotonic();
     try {
       this.#kept = await loadKept(client, cluster, { clock, set: followed.createSet() });
       this.#isRead = true;
-      if (this.#kept !== undefined) followed.remember(this.#kept.set.positions);
+      if (this.#kept === undefined) return;
+      followed.remember(this.#kept.set.positions);
+      // With a set there may be newer answers, which an older yes must not replace.
+      if (followed.set === undefined) rights.restore(this.#kept.rights);
     } catch (error) {
       if (this.#loaded - this.#complained < warnMs) return;
       this.#complained = this.#loaded;
@@ -59,12 +65,11 @@ export class OutageRecord {
 
   /** When the platform was asked, and has not said what is good. */
   restore(): void {
-    const { clock, followed, log, rights } = this.#options;
+    const { clock, followed, log } = this.#options;
     if (followed.set !== undefined) this.#discard();
     if (this.#kept === undefined) return;
-    const { set, rights: former, ageMs } = this.#kept;
+    const { set, ageMs } = this.#kept;
     followed.restore({ set, ageMs: ageMs + clock.monotonic() - this.#loaded });
-    rights.restore(former);
     this.#kept = undefined;
     log.warn({ tokens: set.credentials.size }, 'the platform is away: the set of an earlier process counts');
   }

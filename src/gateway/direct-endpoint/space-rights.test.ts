@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/fakes/fake-clock.ts';
+import { beatMs } from '../../api/live-credentials.ts';
+import { UpstreamBusy } from '../turns/request-slots.ts';
 import { maxKeptRights, maxKeptRightsOfUser, SpaceRights } from './space-rights.ts';
 
 const ann = { kind: 'user', user: 'ann', groups: [] } as const;
@@ -15,11 +17,13 @@ function setUp() {
     uid: 's1' as string | undefined,
     known: undefined as boolean | undefined,
     asked: 0,
+    answer: Promise.resolve(),
   };
   const permissions = {
     find: () => state.known,
     ask: async () => {
       state.asked += 1;
+      await state.answer;
     },
     mayStay: () => state.known === true,
   };
@@ -129,6 +133,63 @@ describe('the right to enter', () => {
   });
 });
 
+describe('a question when the platform is lost, which the endpoint notices seconds later', () => {
+  const refused = new Error('refused');
+
+  /** The question is asked after three seconds without a word of the platform. */
+  function askAfterLoss() {
+    const all = setUp();
+    all.answer(true);
+    all.clock.advance(3_000);
+    const { promise, reject } = Promise.withResolvers<void>();
+    all.state.answer = promise;
+    const outcome: { is: unknown } = { is: 'open' };
+    const over = (is: unknown) => {
+      outcome.is = is;
+    };
+    all.rights.ask(ann, space).then(() => over('over'), over);
+    return { ...all, reject, outcome };
+  }
+
+  it.each(['is not answered', 'fails at once'])(
+    'that %s is waited for until then, and the last yes counts',
+    async (how) => {
+      const { rights, clock, outcome, reject } = askAfterLoss();
+      if (how === 'fails at once') reject(refused);
+      await clock.advanceAsync(3_000);
+      expect(outcome.is).toBe('open');
+      await clock.advanceAsync(1);
+      expect(outcome.is).toBe('over');
+      expect(rights.find(ann, space)).toBe(true);
+    },
+  );
+
+  it('that fails is a failure as soon as the platform says another word', async () => {
+    const { rights, clock, outcome, reject, prove } = askAfterLoss();
+    reject(refused);
+    await clock.settle();
+    clock.advance(1);
+    prove();
+    await clock.advanceAsync(beatMs);
+    expect(outcome.is).toBe(refused);
+    expect(rights.find(ann, space)).toBeUndefined();
+  });
+
+  it('that fails at the bound of questions is refused at once', async () => {
+    const { clock, outcome, reject } = askAfterLoss();
+    reject(new UpstreamBusy());
+    await clock.settle();
+    expect(outcome.is).toBeInstanceOf(UpstreamBusy);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('that is answered leaves no timer behind', async () => {
+    const { rights, clock } = setUp();
+    await rights.ask(ann, space);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
 describe('the rights that are kept', () => {
   const users = maxKeptRights / maxKeptRightsOfUser;
   const fill = (answer: (isAllowed: boolean, user: string, name: string) => void, user: string) => {
@@ -156,6 +217,18 @@ describe('the rights that are kept', () => {
     expect(rights.kept).toHaveLength(maxKeptRights);
     expect(rights.kept.filter(({ user }) => user === 'user-0')).toHaveLength(maxKeptRightsOfUser);
     expect(rights.kept.filter(({ user }) => user === 'user-1')).toHaveLength(maxKeptRightsOfUser - 1);
+  });
+
+  it('are not kept for a restart when no outage may rest on them any more', () => {
+    const { rights, clock, answer, prove } = setUp();
+    answer(true);
+    clock.advance(hour);
+    expect(rights.kept).toHaveLength(1);
+    prove();
+    expect(rights.kept).toHaveLength(1);
+    clock.advance(1);
+    prove();
+    expect(rights.kept).toEqual([]);
   });
 
   it('count after a restart with the age that they had', () => {

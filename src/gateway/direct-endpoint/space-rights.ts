@@ -1,13 +1,16 @@
+import { beatMs } from '../../api/live-credentials.ts';
 import { apiVersion } from '../../api/names.ts';
 import { clusters } from '../../api/resources.ts';
 import type { Identity } from '../../credentials/identity.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Clock } from '../../kube/clock.ts';
+import { sleep } from '../../kube/sleep.ts';
 import type { AccessQuestion } from '../../platform/access-review.ts';
 import { liveCredentials } from '../../scope/gate/agents.ts';
 import { type EntryPermissions, keyFor } from '../gate/entry-permissions.ts';
 import { Questions } from '../gate/questions.ts';
-import type { FollowedCredentials } from './followed-credentials.ts';
+import { UpstreamBusy } from '../turns/request-slots.ts';
+import { type FollowedCredentials, silenceMs } from './followed-credentials.ts';
 
 export interface PlatformQuestionsOptions {
   /** Of the platform's gateway, as the agent. */
@@ -100,10 +103,20 @@ export class SpaceRights {
     return this.#isKept(identity, entry) ? true : undefined;
   }
 
+  /** Also ends when an outage is noticed: then what is kept counts. */
   async ask(identity: Identity, entry: AccessQuestion): Promise<void> {
     // No one waits for a time-out of which the end is known.
     if (this.#isAway()) throw new Error('the platform is away');
-    await this.#options.permissions.ask(identity, entry);
+    const ended = new AbortController();
+    try {
+      const asking = this.#options.permissions.ask(identity, entry);
+      await Promise.race([asking, this.#untilAway(ended.signal)]);
+    } catch (error) {
+      // It may have failed because the platform is lost, which is noticed some seconds later.
+      if (error instanceof UpstreamBusy || !(await this.#untilAway(ended.signal, true))) throw error;
+    } finally {
+      ended.abort();
+    }
   }
 
   mayStay(identity: Identity, entry: AccessQuestion): boolean {
@@ -124,12 +137,15 @@ export class SpaceRights {
     else this.#remove(identity.user, key);
   }
 
-  /** To be kept for a restart in an outage. */
+  /** To be kept for a restart: all that may count in an outage. */
   get kept(): readonly KeptRight[] {
-    const { clock } = this.#options;
+    const { clock, followed, outageMs } = this.#options;
     const epoch = clock.now() - clock.monotonic();
+    const oldest = clock.monotonic() - followed.silentMs - outageMs;
     return [...this.#kept].flatMap(([user, keys]) =>
-      [...keys].map(([key, at]) => ({ user, key, at: Math.round(epoch + at) })),
+      [...keys]
+        .filter(([, at]) => at >= oldest)
+        .map(([key, at]) => ({ user, key, at: Math.round(epoch + at) })),
     );
   }
 
@@ -168,6 +184,17 @@ export class SpaceRights {
     if (keys?.delete(key) !== true) return;
     this.#size -= 1;
     if (keys.size === 0) this.#kept.delete(user);
+  }
+
+  /** Resolves to true once the platform is away. `orProved`: to false once it has proved that it is there, from now on. */
+  async #untilAway(signal: AbortSignal, orProved = false): Promise<boolean> {
+    const { clock, followed } = this.#options;
+    const began = clock.monotonic();
+    while (!signal.aborted && !this.#isAway()) {
+      if (orProved && clock.monotonic() - followed.silentMs > began) return false;
+      await sleep(clock, Math.min(beatMs, silenceMs - followed.silentMs + 1), signal);
+    }
+    return this.#isAway();
   }
 
   #isAway(): boolean {

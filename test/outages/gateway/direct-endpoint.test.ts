@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { decodeJwt } from 'jose';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { RunningGateway } from '../../../lab/gateway/running-gateway.ts';
 import { makePod, startKubelet } from '../../../lab/kubelet/kubelet.ts';
 import { Kubectl } from '../../../lab/operator/kubectl.ts';
@@ -309,7 +309,7 @@ describe('while the platform is away', () => {
   /** The platform answers nothing at all, as behind a network that lost it. */
   const stop = () => process.kill(gateway.process.pid, 'SIGSTOP');
   const resume = () => process.kill(gateway.process.pid, 'SIGCONT');
-  afterAll(resume);
+  afterEach(resume);
 
   it('goes on, also after a restart, until its limit; no revocation reaches it before the platform answers again', async () => {
     const { object, token, user } = await worker();
@@ -317,6 +317,7 @@ describe('while the platform is away', () => {
       ...{ apiGroups: [group], resources: ['spaceinstances'], verbs: ['use'], resourceNames: [space] },
     });
     await untilStatus(200, inSpace + pods, token);
+    const allowed = performance.now();
     const limited = await served.start({ env: { LATCHKEY_ENDPOINT_OUTAGE: '10s' } });
     await untilStatus(200, `${own}/version`, token, limited);
     const keptBefore = await kept();
@@ -324,7 +325,10 @@ describe('while the platform is away', () => {
     const writer = await served.start();
     await until('the set is kept', async () => (await kept()) !== keptBefore);
     await writer.end();
+    await until('the yes has to be asked for again', async () => performance.now() - allowed > 5_000);
     stop();
+    // No one has noticed the outage yet.
+    expect(await statusOf(inSpace + pods, token)).toBe(200);
     await admin.delete(object);
     const restarted = await served.start();
     for (const at of [endpoint, restarted]) {
