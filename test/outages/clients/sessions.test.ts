@@ -293,6 +293,8 @@ it('a target that refuses a session after two seconds: the client has its answer
   expect(performance.now() - start).toBeGreaterThan(1_500);
   await client.closed();
   expect(client.state.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  // The balancer writes its line after the end.
+  await until('the request is over', async () => (await proxy.upgrades()).length > 0);
   expect(await proxy.upgrades()).toEqual(['GET 403 websocket']);
 });
 
