@@ -164,15 +164,21 @@ describe('a question when the platform is lost, which the endpoint notices secon
     },
   );
 
-  it('that fails is a failure as soon as the platform says another word', async () => {
-    const { rights, clock, outcome, reject, prove } = askAfterLoss();
-    reject(refused);
+  it('that fails is asked once more as soon as the platform says another word, and then is a failure', async () => {
+    const { rights, state, clock, outcome, reject, prove } = askAfterLoss();
+    const again = Promise.withResolvers<void>();
+    state.answer = again.promise;
+    reject(new Error('the connection was reset'));
     await clock.settle();
     clock.advance(1);
     prove();
     await clock.advanceAsync(beatMs);
+    expect([state.asked, outcome.is]).toEqual([2, 'open']);
+    again.reject(refused);
+    await clock.settle();
     expect(outcome.is).toBe(refused);
     expect(rights.find(ann, space)).toBeUndefined();
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('that fails at the bound of questions is refused at once', async () => {

@@ -107,15 +107,12 @@ export class SpaceRights {
   async ask(identity: Identity, entry: AccessQuestion): Promise<void> {
     // No one waits for a time-out of which the end is known.
     if (this.#isAway()) throw new Error('the platform is away');
-    const ended = new AbortController();
     try {
-      const asking = this.#options.permissions.ask(identity, entry);
-      await Promise.race([asking, this.#untilAway(ended.signal)]);
+      await this.#askUntilAway(identity, entry);
     } catch (error) {
-      // It may have failed because the platform is lost, which is noticed some seconds later.
-      if (error instanceof UpstreamBusy || !(await this.#untilAway(ended.signal, true))) throw error;
-    } finally {
-      ended.abort();
+      if (error instanceof UpstreamBusy) throw error;
+      // It may have failed because the platform is lost, which is noticed some seconds later. Or it can answer now.
+      if (!(await this.#isLost())) await this.#askUntilAway(identity, entry);
     }
   }
 
@@ -186,15 +183,34 @@ export class SpaceRights {
     if (keys.size === 0) this.#kept.delete(user);
   }
 
-  /** Resolves to true once the platform is away. `orProved`: to false once it has proved that it is there, from now on. */
-  async #untilAway(signal: AbortSignal, orProved = false): Promise<boolean> {
+  async #askUntilAway(identity: Identity, entry: AccessQuestion): Promise<void> {
+    const ended = new AbortController();
+    const asking = this.#options.permissions.ask(identity, entry);
+    try {
+      await Promise.race([asking, this.#untilAway(ended.signal)]);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async #untilAway(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isAway()) await this.#untilNews(signal);
+  }
+
+  /** Resolves to true once the platform is away, and to false once it has proved, from now on, that it is there. */
+  async #isLost(): Promise<boolean> {
     const { clock, followed } = this.#options;
     const began = clock.monotonic();
-    while (!signal.aborted && !this.#isAway()) {
-      if (orProved && clock.monotonic() - followed.silentMs > began) return false;
-      await sleep(clock, Math.min(beatMs, silenceMs - followed.silentMs + 1), signal);
+    while (!this.#isAway()) {
+      if (clock.monotonic() - followed.silentMs > began) return false;
+      await this.#untilNews();
     }
-    return this.#isAway();
+    return true;
+  }
+
+  async #untilNews(signal?: AbortSignal): Promise<void> {
+    const { clock, followed } = this.#options;
+    await sleep(clock, Math.min(beatMs, silenceMs - followed.silentMs + 1), signal);
   }
 
   #isAway(): boolean {
