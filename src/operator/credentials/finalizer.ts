@@ -74,7 +74,8 @@ export class Finalizer {
     if (release === undefined || this.#foreground.isLeftToCollector(record))
       return { requeueAfterMs: recheckMs };
     const heldForMs = exchangeHoldOf(record) - now();
-    if (heldForMs > 0) return { requeueAfterMs: heldForMs };
+    if (heldForMs > 0)
+      return record.status.credentialHash === undefined ? { requeueAfterMs: heldForMs } : this.#strip(record);
     if (left === 'nothing') await forget?.();
     return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
   }

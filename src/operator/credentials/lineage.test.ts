@@ -104,6 +104,33 @@ describe('an object that was confirmed for someone', () => {
   });
 });
 
+describe('a credential two levels below a key that the operator has not looked at since it changed', () => {
+  const top = liveRecord({ name: 'top', metadata: { generation: 2 }, status: { observedGeneration: 1 } });
+  const middle = liveRecord(
+    { name: 'middle', spec: { accessKey: 'top', key: 'm'.repeat(30) }, status: { observedGeneration: 1 } },
+    [top],
+  );
+  const below: CredentialParts = { kind: 'DirectClusterEndpointToken', spec: { accessKey: 'middle' } };
+  const judged = (change: object, lost: object = {}) =>
+    judge(liveRecord(below, [middle, top]), [
+      { ...middle, status: { ...middle.status, ...lost } },
+      { ...top, ...change },
+    ]);
+  const gone = { credentialHash: undefined };
+
+  it('waits while that may be all', () => {
+    expect(judged({}, gone)).toMatchObject({ kind: 'blocked', tooEarly: true });
+  });
+
+  it.each<[string, object, object]>([
+    ['is deleted, and held by a finalizer', { deleted: created }, {}],
+    ['is deleted, and what is below it has lost its credential', { deleted: created }, gone],
+    ['is disabled', { disabled: true }, {}],
+  ])('waits for nothing when it %s', (_, change, lost) => {
+    expect(judged(change, lost)).toMatchObject({ kind: 'blocked', tooEarly: false });
+  });
+});
+
 const many = (count: number, length = 10): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, 'g'));
 

@@ -150,6 +150,9 @@ function isPinning(
 const isUnseen = ({ observedGeneration, generation }: CredentialRecord): boolean =>
   observedGeneration < generation;
 
+/** No one has to be waited for to know it. The operator may write no status of a deleted key, which a finalizer holds for a day. */
+const isStopped = ({ deleted, disabled }: CredentialRecord): boolean => deleted !== undefined || disabled;
+
 function identified(input: LineageInput, ancestors: readonly CredentialRecord[], naming: Naming): Lineage {
   const { record, withoutNewGroups } = input;
   const { confirmedGroups: _, ...status } = record.status;
@@ -190,7 +193,7 @@ function judgedBy(
   if (verdict.live) return { kind: 'live', identity, ancestors, end: verdict.end, ...present };
   const cause = verdict.accessKeyReason ?? verdict.reason;
   const message = `An access key above this credential does not work now: ${cause}.`;
-  const tooEarly = ancestors.some(isUnseen);
+  const tooEarly = ancestors.some(isUnseen) && !ancestors.some(isStopped);
   return { kind: 'blocked', ancestors, reason: reasons.accessKeyNotLive, message, tooEarly };
 }
 

@@ -139,6 +139,24 @@ describe.concurrent('the access key above a kubeconfig', () => {
     await holder.close();
   });
 
+  it('that is two levels above it, is deleted and held until its token is of no use, ends it at once', async () => {
+    const annotations = {
+      'management.platform.sh/exchanged-until': new Date(Date.now() + 3_600_000).toISOString(),
+    };
+    const spec = { user: 'alice', allowedNamespaces: [project.namespace] };
+    const { metadata } = await admin.untilReady(await admin.createKey(spec, { annotations }));
+    const above = { kind: 'OwnedAccessKey', metadata: { name: metadata.name } };
+    const accessKey = await key({ user: undefined, accessKey: metadata.name });
+    const { object, holder } = await issuedUnder(accessKey);
+    await admin.delete(above);
+    await admin.untilRefused(object, 'AccessKeyNotLive');
+    expect(await holder.refusals()).toEqual(new Set([403]));
+    const held = await admin.get(above);
+    expect(conditionOf(held, 'Ready')?.reason).toBe('Deleting');
+    expect(held.status).not.toHaveProperty('credentialHash');
+    await holder.close();
+  });
+
   it('bounds the life of the certificate, which is unbound when the key ends', async () => {
     // Enough for what comes before the end, which other tests slow down.
     const ttl = 20;
