@@ -33,6 +33,26 @@ describe('requesterOf', () => {
   });
 });
 
+describe('the status of a refused key that the operator had disabled at its end', () => {
+  const refusal = { reason: 'QuotaExceeded', message: 'm', final: false } as const;
+  const ended = { ...recordOf({ disabledByExpiry: 7 }), disabled: true };
+  const markOf = (record: CredentialRecord) => refusedStatus(record, refusal).confirmation.disabledByExpiry;
+
+  it('says so as long as nothing else has disabled it', () => {
+    expect(markOf({ ...ended, disabledOwner: 'operator' })).toBe(7);
+  });
+
+  it.each([
+    ['it is enabled', { disabled: false, disabledOwner: 'none' }],
+    [
+      'someone disables it: the next replacement that leaves it out would enable it',
+      { disabledOwner: 'other' },
+    ],
+  ] as const)('says so no more when %s', (_, change) => {
+    expect(markOf({ ...ended, ...change })).toBeUndefined();
+  });
+});
+
 describe('admissionWait', () => {
   it('says of what was never confirmed that it waits, with Ready False and Reconciling', () => {
     const desired = admissionWait(recordOf({}), now);

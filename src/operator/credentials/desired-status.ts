@@ -41,8 +41,7 @@ export function refusedStatus(
   record: CredentialRecord,
   { reason, message, final, keyID }: CredentialRefusal,
 ): DesiredStatus {
-  const { serial, accessKeyUID, observedRotation, disabledByExpiry, instanceUID, boundSerials } =
-    record.status;
+  const { serial, accessKeyUID, observedRotation, instanceUID, boundSerials } = record.status;
   const { allowedNamespaces, confirmedGroups, requester } = record.status;
   return {
     confirmation: {
@@ -52,7 +51,7 @@ export function refusedStatus(
       ...defined({
         accessKeyUID,
         observedRotation,
-        disabledByExpiry,
+        disabledByExpiry: disabledByExpiryOf(record),
         instanceUID,
         boundSerials,
         allowedNamespaces,
@@ -66,6 +65,19 @@ export function refusedStatus(
     ...(final ? { stalled: { reason, message } } : { reconciling: { reason, message } }),
     credential: null,
   };
+}
+
+/**
+ * The generation at which the operator itself disabled the key; it takes back nothing that someone else set. While it is there, an update
+ * that leaves `spec.disabled` out takes it away.
+ */
+export function disabledByExpiryOf({
+  disabled,
+  disabledOwner,
+  generation,
+  status,
+}: CredentialRecord): number | undefined {
+  return disabled && disabledOwner === 'operator' ? (status.disabledByExpiry ?? generation) : undefined;
 }
 
 /** As the schema counts: characters, of which some take two places in a string. */

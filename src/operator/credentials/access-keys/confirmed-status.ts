@@ -9,7 +9,7 @@ import {
   operatorEndOfAccessKey,
 } from '../../../credentials/life.ts';
 import type { Confirmation, CredentialRecord } from '../../../credentials/record.ts';
-import { type DesiredStatus, requesterOf, subjectOf } from '../desired-status.ts';
+import { type DesiredStatus, disabledByExpiryOf, requesterOf, subjectOf } from '../desired-status.ts';
 import { confirmedGroupsOf, type Lineage } from '../lineage.ts';
 import { scopeCondition } from '../unmatched-scope.ts';
 import { type KeyCredential, rotationAsked } from './credential.ts';
@@ -115,16 +115,6 @@ function shownEnd({ status, ttl = 0, ttlAfterLastActivity }: CredentialRecord, {
   const shown = status.expirationTimestamp;
   if (!ttlAfterLastActivity || shown === undefined) return expires;
   return Math.abs(expires - shown) < ttl * 100 ? shown : expires;
-}
-
-/** The generation at which the operator itself disabled the key; it takes back nothing that someone else set. */
-function disabledByExpiryOf({
-  disabled,
-  disabledOwner,
-  generation,
-  status,
-}: CredentialRecord): number | undefined {
-  return disabled && disabledOwner === 'operator' ? (status.disabledByExpiry ?? generation) : undefined;
 }
 
 function readyOf(record: CredentialRecord, lineage: Lineage, life: KeyLife): DesiredStatus['ready'] {
