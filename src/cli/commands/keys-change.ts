@@ -65,6 +65,7 @@ export const keysDisable: CommandSpec = {
   summary: 'Makes access keys refused, and keeps them',
   details: [
     'A disabled key and everything below it is refused at once. Its owner can enable it again: set `disabled: false`.',
+    'A key that has ended is disabled already, until somebody gives it a longer `ttl`. Delete it if it is to stay refused.',
   ],
   arguments: names,
   options: connectionOptions,
@@ -75,8 +76,13 @@ export const keysDisable: CommandSpec = {
   run: async (invocation, context) => {
     const gateway = connect(invocation, context);
     for (const name of invocation.positionals) {
-      await gateway.own(pathOfKey(name), patch({ spec: { disabled: true } }));
+      const { status } = await gateway.own(pathOfKey(name), patch({ spec: { disabled: true } }));
       context.stderr.write(`The access key ${name} is refused, and everything below it.\n`);
+      // The API server stores no change here, so no one could tell later that a person wanted this.
+      if (asObject(status)['disabledByExpiry'] !== undefined)
+        context.stderr.write(
+          `It had ended before, and a longer ttl brings it back. For good: latchkey keys delete ${name}\n`,
+        );
     }
     return undefined;
   },

@@ -111,6 +111,17 @@ describe('keys at the command line', () => {
     expect((await latchkey(`keys delete ${name}`)).code).toBe(5);
   });
 
+  it('that have ended are said to come back with a longer ttl, also when they are disabled once more', async () => {
+    const ended = await world.admin.createKey({ user, ttl: 1 });
+    await world.admin.until(ended, 'its end', ({ status }) => status?.disabledByExpiry !== undefined);
+    const { code, stderr } = await latchkey(`keys disable ${ended.metadata.name}`);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('a longer ttl brings it back')]);
+    await world.admin.patch(ended, { spec: { ttl: 3_600 } });
+    await world.admin.untilReady(ended);
+    const present = await latchkey(`keys disable ${ended.metadata.name}`);
+    expect([present.code, present.stderr]).toEqual([0, expect.not.stringContaining('ttl')]);
+  });
+
   it('revoke themselves when they have leaked', async () => {
     const leaked = await knownHolder(world, { user, ttl: 3_600, scope: { clusters: [{ cluster: '*' }] } });
     const revoked = await latchkey(`revoke ${place}`, {
