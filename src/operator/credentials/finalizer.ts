@@ -74,8 +74,7 @@ export class Finalizer {
     if (release === undefined || this.#foreground.isLeftToCollector(record))
       return { requeueAfterMs: recheckMs };
     const heldForMs = exchangeHoldOf(record) - now();
-    if (heldForMs > 0)
-      return record.status.credentialHash === undefined ? { requeueAfterMs: heldForMs } : this.#strip(record);
+    if (heldForMs > 0) return { requeueAfterMs: heldForMs };
     if (left === 'nothing') await forget?.();
     return this.#release(record, release === 'done' ? [] : [finalizerReleased(leftBehind), notice]);
   }
