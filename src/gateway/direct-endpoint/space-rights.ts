@@ -63,6 +63,12 @@ export interface SpaceRightsOptions {
   readonly outageMs: number;
 }
 
+interface AwayOptions {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  readonly orProvedAfter?: number;
+}
+
 /** A yes that is kept for an outage. */
 export interface KeptRight {
   readonly user: string;
@@ -112,7 +118,8 @@ export class SpaceRights {
     } catch (error) {
       if (error instanceof UpstreamBusy) throw error;
       // It may have failed because the platform is lost, which is noticed some seconds later. Or it can answer now.
-      if (!(await this.#isLost())) await this.#askUntilAway(identity, entry);
+      const isAway = await this.#untilAway({ orProvedAfter: this.#options.clock.monotonic() });
+      if (!isAway) await this.#askUntilAway(identity, entry);
     }
   }
 
@@ -187,30 +194,20 @@ export class SpaceRights {
     const ended = new AbortController();
     const asking = this.#options.permissions.ask(identity, entry);
     try {
-      await Promise.race([asking, this.#untilAway(ended.signal)]);
+      await Promise.race([asking, this.#untilAway({ signal: ended.signal })]);
     } finally {
       ended.abort();
     }
   }
 
-  async #untilAway(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#isAway()) await this.#untilNews(signal);
-  }
-
-  /** Resolves to true once the platform is away, and to false once it has proved, from now on, that it is there. */
-  async #isLost(): Promise<boolean> {
+  /** Resolves to true once the platform is away, and to false once it has proved later than that, monotonic milliseconds, that it is there. */
+  async #untilAway({ signal, orProvedAfter = Number.POSITIVE_INFINITY }: AwayOptions): Promise<boolean> {
     const { clock, followed } = this.#options;
-    const began = clock.monotonic();
-    while (!this.#isAway()) {
-      if (clock.monotonic() - followed.silentMs > began) return false;
-      await this.#untilNews();
+    while (signal?.aborted !== true && !this.#isAway()) {
+      if (clock.monotonic() - followed.silentMs > orProvedAfter) return false;
+      await sleep(clock, Math.min(beatMs, silenceMs - followed.silentMs + 1), signal);
     }
-    return true;
-  }
-
-  async #untilNews(signal?: AbortSignal): Promise<void> {
-    const { clock, followed } = this.#options;
-    await sleep(clock, Math.min(beatMs, silenceMs - followed.silentMs + 1), signal);
+    return this.#isAway();
   }
 
   #isAway(): boolean {
