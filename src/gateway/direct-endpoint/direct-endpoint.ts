@@ -99,7 +99,6 @@ export class DirectEndpoint {
       ...{ ...options, ...settings },
       client: options.platform,
       followed: this.#followed,
-      onEnd: () => this.#record.restore(),
     });
     this.#open = this.#createOpenRequests();
     this.#audits = this.#createAudits();

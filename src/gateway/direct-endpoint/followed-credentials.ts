@@ -50,6 +50,10 @@ export class FollowedCredentials {
   #isSynced = false;
   /** Up to where anything was known that was ever accepted. It never goes back, not even when the outage is over. */
   #positions: Positions | undefined;
+  /** Of the Cluster, as the last stream said. */
+  #uid: string | undefined;
+  /** Monotonic milliseconds of the last line of a stream. */
+  #heard = Number.NEGATIVE_INFINITY;
   /** Monotonic milliseconds of the last proof that the set is current. */
   #proved = Number.NEGATIVE_INFINITY;
   /** The clock of the platform ahead of the monotonic one, as its last proof said. */
@@ -77,6 +81,7 @@ export class FollowedCredentials {
 
   /** The next line of the stream, whatever it holds. Throws BadStream; then the stream is over. */
   take(line: unknown): void {
+    this.#heard = this.#options.clock.monotonic();
     const read = this.#reader.read(line);
     if (read.type === 'START') this.#start(read.object.uid);
     const into = this.#next ?? this.#set ?? this.createSet();
@@ -119,10 +124,13 @@ export class FollowedCredentials {
     return new LiveSet(this.#options);
   }
 
-  /** Takes what an earlier process has kept: its positions count at once, its set only while there is none. */
+  /**
+   * Takes what an earlier process has kept: its positions count at once, its set only while there is none. In a Cluster that was made
+   * again since, no token of the former one is good.
+   */
   restore({ set, ageMs }: Remembered): void {
     this.#raise(set.positions);
-    if (this.#set !== undefined) return;
+    if (this.#set !== undefined || (this.#uid !== undefined && this.#uid !== set.uid)) return;
     this.#set = set;
     this.#proved = this.#options.clock.monotonic() - ageMs;
   }
@@ -172,6 +180,11 @@ export class FollowedCredentials {
     return this.#options.clock.monotonic() - this.#proved;
   }
 
+  /** Since the last line, of whichever stream; infinite before there was one. */
+  get unheardMs(): number {
+    return this.#options.clock.monotonic() - this.#heard;
+  }
+
   /** Whether the present stream has sent all. */
   get isSynced(): boolean {
     return this.#isSynced;
@@ -195,6 +208,7 @@ export class FollowedCredentials {
   /** A Cluster that was made again under its name is another one: no token was good in it before. */
   #start(uid: string): void {
     const former = this.#set;
+    this.#uid = uid;
     if (former === undefined || former.uid === uid) return;
     this.#set = undefined;
     this.#proved = Number.NEGATIVE_INFINITY;

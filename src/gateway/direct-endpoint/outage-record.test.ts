@@ -67,14 +67,45 @@ async function setUp() {
 }
 
 describe('the set of an earlier process', () => {
-  it('counts after a try to reach the platform in vain', async () => {
-    const { state, record, followed, restored } = await setUp();
+  it('counts once the platform has said nothing for so long that it is away, and not before', async () => {
+    const { clock, state, record, followed, restored, run } = await setUp();
     state.isThere = true;
     await record.load();
+    run();
+    await clock.advanceAsync(6_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
-    record.restore();
+    await clock.advanceAsync(1_000);
     expect(followed.find(hash)).toBeDefined();
     expect(restored).toMatchObject([{ user: 'ann', key: 'a right' }]);
+  });
+
+  it('does not count where a stream is cut before it has sent all, and another one comes', async () => {
+    const { clock, state, record, followed, run } = await setUp();
+    state.isThere = true;
+    await record.load();
+    run();
+    for (let cut = 0; cut < 5; cut += 1) {
+      await clock.advanceAsync(5_000, 1_000);
+      followed.begin();
+      followed.take(start);
+      followed.end();
+    }
+    expect(followed.find(hash)).toBeUndefined();
+    await clock.advanceAsync(7_000, 1_000);
+    expect(followed.find(hash)).toBeDefined();
+  });
+
+  it('never counts in a Cluster that was made again', async () => {
+    const { clock, state, record, followed, run } = await setUp();
+    state.isThere = true;
+    await record.load();
+    run();
+    followed.begin();
+    followed.take({ ...start, object: { cluster: 'edge', uid: 'u2' } });
+    followed.end();
+    await clock.advanceAsync(20_000, 1_000);
+    expect(followed.find(hash)).toBeUndefined();
+    expect(followed.problem()).toBeDefined();
   });
 
   it('names the last yes about each space, which counts in a later outage too, unless newer answers may be there', async () => {
@@ -86,7 +117,6 @@ describe('the set of an earlier process', () => {
     followed.take(start);
     followed.take(synced);
     await record.load();
-    record.restore();
     expect(restored).toHaveLength(1);
   });
 
@@ -96,10 +126,7 @@ describe('the set of an earlier process', () => {
     run();
     await until(() => expect(state.reads).toBeGreaterThan(2));
     state.isThere = true;
-    await until(() => {
-      record.restore();
-      expect(followed.find(hash)).toBeDefined();
-    });
+    await until(() => expect(followed.find(hash)).toBeDefined());
     const { reads } = state;
     await clock.advanceAsync(5_000, 1_000);
     expect(state.reads).toBe(reads);
@@ -117,25 +144,24 @@ describe('the set of an earlier process', () => {
     state.isThere = true;
     await clock.advanceAsync(5_000, 1_000);
     expect(state.reads).toBe(1);
-    record.restore();
     expect(followed.find(hash)).toBeUndefined();
   });
 
   it('never counts after the platform has said that there is no such Cluster', async () => {
-    const { clock, state, record, followed } = await setUp();
+    const { clock, state, record, followed, run } = await setUp();
     state.isThere = true;
     await record.load();
     followed.begin();
     followed.forget();
     followed.end();
-    record.restore();
+    run();
+    await clock.advanceAsync(10_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
     // Another Cluster has its name, and the first stream of it is cut.
     followed.begin();
     followed.take({ ...start, object: { cluster: 'edge', uid: 'u2' } });
     followed.end();
-    clock.advance(10_000);
-    record.restore();
+    await clock.advanceAsync(10_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
   });
 

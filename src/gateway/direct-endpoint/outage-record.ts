@@ -3,7 +3,7 @@ import type { Clock } from '../../kube/clock.ts';
 import { sleep } from '../../kube/sleep.ts';
 import type { Logger } from '../../logger.ts';
 import type { DirectEndpointMetrics } from '../../telemetry/metrics/direct-endpoint.ts';
-import type { FollowedCredentials } from './followed-credentials.ts';
+import { type FollowedCredentials, silenceMs } from './followed-credentials.ts';
 import { type Kept, loadKept, storeKept } from './kept-set.ts';
 import type { SpaceRights } from './space-rights.ts';
 
@@ -29,6 +29,8 @@ export class OutageRecord {
   #wrote = Number.NEGATIVE_INFINITY;
   #warned = Number.NEGATIVE_INFINITY;
   #loaded = 0;
+  /** Since when the platform is asked, monotonic milliseconds. */
+  #began = 0;
   /** Nothing more is read: it was, or something newer counts. */
   #isRead = false;
   #complained = Number.NEGATIVE_INFINITY;
@@ -44,7 +46,7 @@ export class OutageRecord {
 
   /**
    * Up to where an earlier process knew counts at once, and the last yes about each space, which is for an outage and has an age.
-   * Which tokens it knew waits for {@link restore}.
+   * Which tokens it knew counts in an outage alone: some may have been revoked since.
    */
   async load(): Promise<void> {
     const { client, cluster, clock, followed, log, rights } = this.#options;
@@ -63,29 +65,32 @@ export class OutageRecord {
     }
   }
 
-  /** When the platform was asked, and has not said what is good. */
-  restore(): void {
-    const { clock, followed, log } = this.#options;
-    if (followed.set !== undefined) this.#discard();
-    if (this.#kept === undefined) return;
-    const { set, ageMs } = this.#kept;
-    followed.restore({ set, ageMs: ageMs + clock.monotonic() - this.#loaded });
-    this.#kept = undefined;
-    log.warn({ tokens: set.credentials.size }, 'the platform is away: the set of an earlier process counts');
-  }
-
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, followed } = this.#options;
+    this.#began = clock.monotonic();
     while (!signal.aborted) {
       await sleep(clock, checkMs, signal);
       if (signal.aborted) return;
       // The API server of the cluster may have been away at the start, as after a cut of its power, and the platform still is.
       if (followed.set !== undefined) this.#discard();
       else if (!this.#isRead) await this.load();
+      this.#restore();
       this.#warn();
       await this.#store();
     }
+  }
+
+  /** Once the platform has said nothing for so long that it is away. A stream that is cut while it begins is no outage. */
+  #restore(): void {
+    const { clock, followed, log } = this.#options;
+    const now = clock.monotonic();
+    if (this.#kept === undefined || Math.min(now - this.#began, followed.unheardMs) <= silenceMs) return;
+    const { set, ageMs } = this.#kept;
+    followed.restore({ set, ageMs: ageMs + now - this.#loaded });
+    this.#kept = undefined;
+    if (followed.set !== set) return;
+    log.warn({ tokens: set.credentials.size }, 'the platform is away: the set of an earlier process counts');
   }
 
   /** The platform has said what is good, so an earlier set never counts again. */

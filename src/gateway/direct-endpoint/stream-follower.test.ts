@@ -48,10 +48,14 @@ async function followedFrom(answers: readonly Answer[]) {
     outageMs: 60_000,
     onChange: () => undefined,
   });
-  const ends: boolean[] = [];
+  // Whether the credential of the first stream is good when a stream begins.
+  const begins: boolean[] = [];
   const stop = new AbortController();
   const log = silentLogger;
-  const onEnd = () => ends.push(followed.problem() === undefined);
+  vi.spyOn(followed, 'begin').mockImplementation(() => {
+    begins.push(followed.find(hash) !== undefined);
+    FollowedCredentials.prototype.begin.call(followed);
+  });
   const follower = new StreamFollower({
     client,
     cluster: 'edge',
@@ -59,7 +63,6 @@ async function followedFrom(answers: readonly Answer[]) {
     clock,
     random: () => 0,
     log,
-    onEnd,
   });
   const running = follower.run(stop.signal);
   onTestFinished(async () => {
@@ -71,7 +74,7 @@ async function followedFrom(answers: readonly Answer[]) {
   });
   const untilGood = async (wanted: string) =>
     await vi.waitFor(() => expect(followed.find(wanted)).toBeDefined(), { timeout: 60_000, interval: 20 });
-  return { followed, paths, ends, untilGood };
+  return { followed, paths, begins, untilGood };
 }
 
 const open =
@@ -110,10 +113,10 @@ it('asks for the stream of its cluster as the agent', async () => {
 
 it('begins again after an end, and takes what the next stream says', async () => {
   const second = start + add(2, other) + text(3, 'SYNCED', { positions });
-  const { followed, untilGood, ends } = await followedFrom([cut(whole), open(second)]);
+  const { followed, untilGood, begins } = await followedFrom([cut(whole), open(second)]);
   await untilGood(other);
   expect(followed.find(hash)).toBeUndefined();
-  expect(ends).toEqual([true]);
+  expect(begins).toEqual([false, true]);
 });
 
 it.each<[string, Answer]>([
@@ -126,15 +129,13 @@ it.each<[string, Answer]>([
   ['is at a path that the platform does not have', refuse(404)],
 ])('keeps the former set where the next stream %s, and tries again', async (_, answer) => {
   const third = start + add(2, hash) + add(3, other) + text(4, 'SYNCED', { positions });
-  const { followed, ends, untilGood } = await followedFrom([cut(whole), answer, open(third)]);
-  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 60_000, interval: 20 });
-  expect(followed.find(hash)).toBeDefined();
+  const { begins, untilGood } = await followedFrom([cut(whole), answer, open(third)]);
   await untilGood(other);
+  expect(begins).toEqual([false, true, true]);
 });
 
 it('has no good token any more where the gateway says that there is no such Cluster', async () => {
-  const { followed, ends } = await followedFrom([cut(whole), noCluster]);
-  await vi.waitFor(() => expect(ends.length).toBeGreaterThan(1), { timeout: 60_000, interval: 20 });
-  expect(followed.find(hash)).toBeUndefined();
+  const { followed, begins } = await followedFrom([cut(whole), noCluster]);
+  await vi.waitFor(() => expect(begins).toEqual([false, true, false]), { timeout: 60_000, interval: 20 });
   expect(followed.problem()).toBeUndefined();
 });

@@ -20,8 +20,6 @@ export interface StreamFollowerOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  /** Called after each stream that has ended, and each try that failed. */
-  readonly onEnd: () => void;
 }
 
 /** For the first line: the gateway asks for the right of the agent before. */
@@ -40,7 +38,7 @@ export class StreamFollower {
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, followed, log, random, onEnd } = this.#options;
+    const { clock, followed, log, random } = this.#options;
     const backOff = new BackOff({ initialMs: 500, maxMs: 10_000, random });
     while (!signal.aborted) {
       try {
@@ -51,7 +49,6 @@ export class StreamFollower {
         this.#onFailure(error);
       }
       followed.end();
-      onEnd();
       await sleep(clock, backOff.next(), signal);
     }
   }
