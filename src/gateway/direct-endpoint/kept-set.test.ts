@@ -149,6 +149,25 @@ describe('the set for a restart', () => {
     expect(kept?.set.credentials.size).toBe(600 - (rendered?.left ?? 0));
   });
 
+  it('has room for the tokens of all others where one user has many with long scopes that end last', async () => {
+    const set = setOf(3);
+    const { length: others } = [...set.credentials.keys()];
+    for (let index = 0; index < 40; index += 1) {
+      const names = Array.from({ length: 1_500 }, () => ({ cluster: randomBytes(15).toString('base64url') }));
+      const scopes = [{ owner: 'key', scope: { clusters: names } }];
+      const hash = (1_000 + index).toString(16).padStart(64, '0');
+      const end = now + 86_400_000 + index;
+      const named = { uid: 'uid', name: 'ci', user: 'mallory', groups: [], scopes };
+      set.apply({ type: 'ADD', number: 2, object: { hash, end, ...named } });
+    }
+    const rendered = await keep(set);
+    expect(rendered?.left).toBeGreaterThan(0);
+    const read = await parse(secretOf(rendered?.text));
+    const users = [...(read?.set.credentials.values() ?? [])].map(({ user }) => user);
+    expect(users.filter((user) => user !== 'mallory')).toHaveLength(others);
+    expect(users.length).toBeGreaterThan(others + 10);
+  });
+
   it.each<[string, number, readonly KeptRight[], readonly number[]]>([
     ['rights and spaces where they are few', 10, rights, [11, 1]],
     ['spaces, and no rights where these are too many', 10, manyRights, [11, 0]],

@@ -22,6 +22,8 @@ const maxBytes = 900 * 1_024;
 const maxCredentials = 20_000;
 /** Before compression, a tenth of the memory. Reader and writer have the same limit: a longer text would be lost as a whole. */
 const maxTextBytes = 32 * 2 ** 20;
+/** Of the text of one user before those of all others are in, characters. Text of random names hardly compresses. */
+const maxUserLength = maxBytes / 8;
 /** Of text that is compressed at once, characters. */
 const pieceLength = 64 * 1_024;
 const key = { namespace: directEndpoint.namespace, name: directEndpoint.keptSet };
@@ -52,7 +54,7 @@ export interface Rendered {
 
 /**
  * The text for the Secret: a line of JSON about all, and one for each credential. Those that end first are left out, because a restart in
- * an outage needs them for the shortest time. Undefined where not even the first line has room.
+ * an outage needs them for the shortest time, and what one user has beyond an eighth of the room comes after all others. Undefined where not even the first line has room.
  */
 export async function renderKept(cluster: string, kept: ToKeep, clock: Clock): Promise<Rendered | undefined> {
   const { credentials } = kept.set;
@@ -115,8 +117,7 @@ async function* renderLines(
 ): AsyncGenerator<Lines> {
   const slice = new TimeSlice(clock);
   let [text, count, bytes] = ['', 0, 0];
-  for (const [hash, known] of findLastEnding(credentials, maxCredentials)) {
-    const line = `\n${JSON.stringify({ hash, ...known, scopes: scopesOf(known) })}`;
+  for (const line of linesInTurn(findLastEnding(credentials, maxCredentials))) {
     bytes += Buffer.byteLength(line);
     if (bytes > maxLinesBytes) break;
     text += line;
@@ -130,18 +131,38 @@ async function* renderLines(
   if (count > 0) yield { text, count };
 }
 
+type Entry = readonly [hash: string, known: KnownCredential];
+
+const renderLine = ([hash, known]: Entry): string =>
+  `\n${JSON.stringify({ hash, ...known, scopes: scopesOf(known) })}`;
+
+/** One user with long scopes must not push out the tokens of all others. */
+function* linesInTurn(entries: Iterable<Entry>): Generator<string> {
+  const lengths = new Map<string, number>();
+  const later: Entry[] = [];
+  for (const entry of entries) {
+    const line = renderLine(entry);
+    const [, { user }] = entry;
+    const length = (lengths.get(user) ?? 0) + line.length;
+    if (length > maxUserLength) {
+      later.push(entry);
+      continue;
+    }
+    lengths.set(user, length);
+    yield line;
+  }
+  for (const entry of later) yield renderLine(entry);
+}
+
 /** The credentials that end last, the last one first. To sort all of them would take a copy of the whole set. */
-function findLastEnding(
-  credentials: LiveSet['credentials'],
-  maxCount: number,
-): readonly (readonly [string, KnownCredential])[] {
+function findLastEnding(credentials: LiveSet['credentials'], maxCount: number): readonly Entry[] {
   const ends = new Float64Array(credentials.size);
   let place = 0;
   for (const { end } of credentials.values()) ends[place++] = end;
   ends.sort();
   const least = ends[Math.max(0, ends.length - maxCount)] ?? 0;
-  const later: [string, KnownCredential][] = [];
-  const equal: [string, KnownCredential][] = [];
+  const later: Entry[] = [];
+  const equal: Entry[] = [];
   for (const [hash, known] of credentials) {
     if (known.end > least) later.push([hash, known]);
     else if (known.end === least && equal.length < maxCount) equal.push([hash, known]);
