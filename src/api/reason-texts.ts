@@ -216,8 +216,8 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     'Shorten its scope, or those of the keys above.',
   ),
   [reasons.objectTooLarge]: stalled(
-    'The object is larger than 1 MB. At the limit of etcd it could be neither disabled nor deleted, so its credential ends before.',
-    'Shorten spec, labels and annotations.',
+    'The object is larger than 1 MB: at the limit of etcd it could be neither disabled nor deleted, so its credential ends before. Or its scope, rules, exchange and secretRef, which are kept in memory, are larger than 32768 bytes together.',
+    'Shorten spec, labels and annotations. Make several credentials of a long scope.',
   ),
   [reasons.signingKeyRevoked]: normal(
     ['Issue'],

@@ -7,6 +7,7 @@ import {
   labels as labelNames,
   loginFields,
 } from '../api/names.ts';
+import { reasons } from '../api/reasons.ts';
 import { parseConditions, toConfirmation } from './confirmation.ts';
 import { credentialHash } from './keys/credential-hash.ts';
 import { parseSecretRef, toLiveRecord } from './live-record.ts';
@@ -28,7 +29,7 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
   return {
     ...(live as Slots<LiveRecord>),
     secretRef: parseSecretRef(spec['secretRef']),
-    secretTemplate: shared.json(parseSecretTemplate(spec['secretRef'])),
+    secretTemplate: isHeld(live) ? shared.json(parseSecretTemplate(spec['secretRef'])) : undefined,
     status: toConfirmation(status, live.status),
     generation: asCount(metadata['generation']) ?? 0,
     finalizers: shared.json(asTexts(metadata['finalizers'])),
@@ -47,6 +48,8 @@ export function toCredentialRecord(object: unknown, kind: CredentialKind): Crede
     conditions: parseConditions(status['conditions']),
   } satisfies Slots<CredentialRecord> as CredentialRecord;
 }
+
+const isHeld = ({ problem }: LiveRecord): boolean => problem?.reason !== reasons.objectTooLarge;
 
 /** Only whether it changed counts, and it is copied into status. */
 function shortened(value: string | undefined): string | undefined {

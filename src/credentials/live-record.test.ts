@@ -7,6 +7,7 @@ import {
   recordOf,
 } from '../../test/builders/credential-object.ts';
 import { annotations } from '../api/names.ts';
+import { toCredentialRecord } from './credential-record.ts';
 import { toLiveRecord } from './live-record.ts';
 import { isLive } from './liveness.ts';
 import type { CredentialRecord, LiveRecord } from './record.ts';
@@ -95,6 +96,30 @@ describe('the size of an object', () => {
   ])('counts as the API server stores it: %s', (_, text, isWithin) => {
     const { problem } = toLiveRecord(credentialObject({ annotations: { long: text } }), 'OwnedAccessKey');
     expect(problem?.reason).toBe(isWithin ? undefined : 'ObjectTooLarge');
+  });
+
+  const names = (bytes: number) => Array.from({ length: bytes / 16 }, () => 'x'.repeat(13));
+
+  it.each<[string, object, boolean]>([
+    ['a scope', { scope: { roles: [{ role: 'platform-user', projects: names(60_000) }] } }, true],
+    ['a scope', { scope: { roles: [{ role: 'platform-user', projects: names(66_000) }] } }, false],
+    ['rules', { rules: [{ verbs: names(66_000) }] }, false],
+    ['an exchange', { exchange: { tokens: names(66_000) } }, false],
+    [
+      'the template of a Secret',
+      { secretRef: { name: 'a', template: { entries: { b: names(66_000) } } } },
+      false,
+    ],
+    ['a description', { description: 'x'.repeat(100_000) }, true],
+  ])('has a smaller bound for what stays in memory, and then nothing of it does: %s', (_, spec, isWithin) => {
+    const record = toCredentialRecord(
+      credentialObject({ spec: { user: 'alice', ...spec } }),
+      'OwnedAccessKey',
+    );
+    expect(record.problem?.reason).toBe(isWithin ? undefined : 'ObjectTooLarge');
+    expect(JSON.stringify(record).length < 4_000).toBe(!isWithin || !('scope' in spec));
+    // Without any scope it would have no limits.
+    if (!isWithin) expect(record.scope).toEqual({});
   });
 
   it('is too large where it is nested too deep to be written', () => {

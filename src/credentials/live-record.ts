@@ -6,6 +6,7 @@ import { toLifetime, toLiveConfirmation } from './confirmation.ts';
 import { computeFingerprints, type RawSpec } from './fingerprint.ts';
 import { type Identity, identityOfSpec } from './identity.ts';
 import { parseSpecKey, type SpecKey } from './keys/spec-key.ts';
+import { sizeProblem } from './object-size.ts';
 import type {
   CredentialKind,
   KubeConfigSpec,
@@ -30,6 +31,9 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
   const name = asText(metadata['name']) ?? '';
   const namespace = shared.text(asText(metadata['namespace']));
   const { identity, refusal } = namedBy(spec);
+  const tooLarge = sizeProblem(object);
+  // Nothing is kept of what no one may use: memory is for all.
+  const held = tooLarge === undefined ? spec : { scope: {} };
   const requester = shared.json(parseRequester(annotations));
   const accessKey = shared.text(asText(spec['accessKey']));
   const owned = { kind, accessKey, identity, requester } as Owned;
@@ -49,18 +53,16 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     specKey: readSpecKey(spec['key'], status),
     type: shared.text(asText(spec['type'])),
     identity: shared.json(identity),
-    problem: shared.json(
-      sizeProblem(object) ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations, owned),
-    ),
+    problem: shared.json(tooLarge ?? refusal ?? referenceProblem(spec) ?? stampProblem(annotations, owned)),
     disabled: spec['disabled'] !== undefined && spec['disabled'] !== null && spec['disabled'] !== false,
     ttl: toLifetime(spec[kind === 'VirtualClusterInstanceKubeConfig' ? 'certificateTTL' : 'ttl']),
     ttlAfterLastActivity: spec['ttlAfterLastActivity'] === true,
     kubeConfig: kind === 'VirtualClusterInstanceKubeConfig' ? parseKubeConfigSpec(spec, name) : undefined,
-    scope: shared.json(spec['scope']),
-    rules: shared.json(parseRules(spec['rules'])),
+    scope: shared.json(held['scope']),
+    rules: shared.json(parseRules(held['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
-    exchange: kind === 'OwnedAccessKey' ? parseExchange(spec, annotations) : undefined,
+    exchange: kind === 'OwnedAccessKey' ? parseExchange(held, annotations) : undefined,
     accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,
@@ -117,54 +119,6 @@ export function parseSecretRef(value: unknown): SecretReference | undefined {
     namespace: shared.text(asText(reference['namespace'])),
     key: shared.text(asText(reference['key'])),
   } satisfies Slots<SecretReference> as SecretReference;
-}
-
-/** Bytes as the API server stores them. etcd takes one and a half times as much, so that there is room for a deletion timestamp. */
-const maxObjectSize = 1_000_000;
-
-/**
- * An object at the limit of etcd can be neither disabled nor deleted, because both make it larger. So padding an
- * object must end its credential, not protect it.
- */
-function sizeProblem(object: unknown): Problem | undefined {
-  if (isWithinSize(object)) return undefined;
-  return {
-    reason: reasons.objectTooLarge,
-    message: 'the object is larger than 1 MB; shorten spec, labels and annotations',
-  };
-}
-
-/** False for what is nested too deep to be written. Counting takes long, and no character takes more than six bytes. */
-function isWithinSize(object: unknown): boolean {
-  try {
-    const text = JSON.stringify(object) ?? '';
-    return text.length * 6 <= maxObjectSize || storedBytes(text) <= maxObjectSize;
-  } catch {
-    return false;
-  }
-}
-
-/** Characters that Go escapes and JavaScript does not, or in fewer bytes, with the bytes that each takes more. */
-const longerInGo: readonly (readonly [text: string, bytes: number])[] = [
-  ...(['<', '>', '&'] as const).map((text) => [text, 5] as const),
-  ...(['\u2028', '\u2029'] as const).map((text) => [text, 3] as const),
-  ...(['\\b', '\\f'] as const).map((text) => [text, 4] as const),
-];
-
-/**
- * Bytes of a JSON text as Go writes it, counted up to the limit. To look for one text is many times as fast as to match a pattern:
- * a user who sends a megabyte has the one thread of the gateway meanwhile.
- */
-function storedBytes(text: string): number {
-  let bytes = Buffer.byteLength(text);
-  for (const [escaped, more] of longerInGo) {
-    let at = text.indexOf(escaped);
-    while (at !== -1 && bytes <= maxObjectSize) {
-      bytes += more;
-      at = text.indexOf(escaped, at + escaped.length);
-    }
-  }
-  return bytes;
 }
 
 /** A reference that cannot be read must not count as none: without `accessKey` a token would speak for its requester. */

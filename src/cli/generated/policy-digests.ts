@@ -28,7 +28,7 @@ export const policyDigests: Readonly<Record<string, string>> = {
   'ValidatingAdmissionPolicyBinding/latchkey-target-secrets': 'cec1c06830817554',
   'ValidatingAdmissionPolicy/latchkey-owner-references': 'd985d3809731b63e',
   'ValidatingAdmissionPolicyBinding/latchkey-owner-references': 'd2e9c997c097bda4',
-  'ValidatingAdmissionPolicy/latchkey-object-size': '8f3f2eb3aeb178bd',
+  'ValidatingAdmissionPolicy/latchkey-object-size': '3fb9229f334ce8ca',
   'ValidatingAdmissionPolicyBinding/latchkey-object-size': 'd58eb7d6d33ae5c4',
   'MutatingAdmissionPolicy/latchkey-ownership': 'baa19aabd91a1651',
   'MutatingAdmissionPolicyBinding/latchkey-ownership': '86433831a5e557d6',

@@ -4,6 +4,7 @@ import { asCount, asObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import { credentialResources } from '../../api/resources.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
+import { compareFingerprint } from '../../credentials/fingerprint.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
 import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
@@ -52,15 +53,28 @@ export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {
   return [...new Set(hashes.filter((hash) => hash !== undefined && hash !== ''))] as string[];
 }
 
-/** The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. */
+/**
+ * The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. Of an object that the
+ * operator has not confirmed no scope is kept: it grants nothing, and one user may make any number of them.
+ */
 function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord {
   const auth = asObject((object as { status?: unknown }).status)['auth'];
   const certificate: KubeConfigAuth = 'ClientCertificate';
-  const record = toLiveRecord(object, kind);
+  const live = toLiveRecord(object, kind);
+  const isConfirmed = compareFingerprint(live.fingerprints, live.status.fingerprint) !== 'different';
+  const record = isConfirmed ? live : withoutScope(live);
   if (auth !== certificate && !record.kubeConfig?.clientCert) return record;
   const { credentialHash: _, previous: __, ...status } = record.status;
   return { ...record, status };
 }
+
+/** A scope that allows nothing, in place of one that is not kept. Without any, the credential would have no limits. */
+function withoutScope(record: LiveRecord): LiveRecord {
+  const { scope, rules, ...others } = record;
+  return scope === undefined && rules === undefined ? record : { ...others, scope: none };
+}
+
+const none = Object.freeze({});
 
 /**
  * Whether a key that was disabled is enabled by its spec alone. The policy that says who may enable it may be away for a moment, so only

@@ -31,7 +31,7 @@ export const fixes = {
   "SecretReplaced": "Leave it. To rotate on purpose, set the annotation management.platform.sh/rotate.",
   "QuotaExceeded": "Delete one that you do not need, or have the setting raised. The oldest goes on first.",
   "TokenTooLarge": "Shorten its scope, or those of the keys above.",
-  "ObjectTooLarge": "Shorten spec, labels and annotations.",
+  "ObjectTooLarge": "Shorten spec, labels and annotations. Make several credentials of a long scope.",
   "SigningKeyUnreadable": "Find out who wrote the Secret. Tokens of that key are issued again.",
   "FinalizerReleased": "Look for Secrets with the object's UID in a label.",
   "KubeConfigNotFound": "Create the Secret. The reference cannot change: for another Secret, delete this object and create it again.",

@@ -73,6 +73,62 @@ describe('an object that is larger than it may be', async () => {
     });
   });
 
+  const names = (count: number, text = 'x'.repeat(25)) =>
+    Array.from({ length: count }, (_, index) => `${text}-${100 + index}`);
+  const roles = (count: number, text?: string) => [{ role: 'platform-user', projects: names(count, text) }];
+
+  it.each<[string, object]>([
+    ['a scope', { scope: { roles: [...roles(128, 'x'.repeat(200)), ...roles(60, 'x'.repeat(200))] } }],
+    ['rules', { scope: { rules: Array.from({ length: 32 }, () => ({ verbs: names(32) })) } }],
+    [
+      'a scope with an exchange',
+      {
+        scope: { roles: roles(128, 'x'.repeat(120)) },
+        exchange: {
+          tokens: Array.from({ length: 16 }, (_, index) => ({
+            issuer: `https://issuer-${index}.example.com`,
+            claims: { sub: 'x'.repeat(1_020), job: 'x'.repeat(1_020) },
+          })),
+        },
+      },
+    ],
+  ])('has a smaller limit for what operator and gateways keep in memory: %s', async (_, spec) => {
+    const post = async (sent: object) =>
+      await people.mallory.send('POST', pathOf(ownedAccessKeys), {
+        body: unreadObjectOf(ownedAccessKeys, { user: 'mallory', ...sent }),
+      });
+    expect(await post(spec)).toMatchObject({
+      status: 403,
+      body: {
+        message: expect.stringContaining(
+          'spec.scope, spec.rules, spec.exchange, spec.secretRef together: larger than 32768 bytes of JSON',
+        ),
+      },
+    });
+    const half = { scope: { roles: roles(128, 'x'.repeat(200)) } };
+    const made = await post(half);
+    expect(made.status, made.body.message).toBe(201);
+  });
+
+  it('may keep a scope from before the limit, and be disabled', async () => {
+    const path = await makeKey(people.mallory, 'mallory');
+    const contentType = contentTypes.mergePatch;
+    const scope = { roles: [...roles(128, 'x'.repeat(200)), ...roles(128, 'x'.repeat(200))] };
+    // No policy judges the operator.
+    const grown = { body: { spec: { scope } }, contentType };
+    expect((await people.operator.send('PATCH', path, grown)).status).toBe(200);
+    const put = async (changes: object) => {
+      const { body } = await people.master.send('GET', path);
+      return await people.mallory.send('PUT', path, {
+        body: { ...body, spec: { ...body.spec, ...changes } },
+      });
+    };
+    const described = await put({ description: 'x' });
+    expect(described.status, described.body.message).toBe(200);
+    expect((await put({ scope: { roles: [...scope.roles, ...roles(1)] } })).body.message).toContain('32768');
+    await expectEnd(people.root, path);
+  });
+
   const managedBy = (manager: unknown, depth: number): TestObject => {
     const fieldsV1 = Array.from({ length: depth }).reduce<object>((inner) => ({ 'f:a': inner }), {});
     const entry = {

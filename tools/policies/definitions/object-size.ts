@@ -1,3 +1,4 @@
+import { heldFields, maxHeldBytes } from '../../../src/credentials/object-size.ts';
 import { inSpec, kinds, notExempt, oldSpec, spec } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
@@ -81,9 +82,17 @@ interface Part {
   readonly limit: number;
   readonly unit: string;
   readonly of: (object: string) => string;
+  /** Why it has the limit. Default: {@link neverEnded}. */
+  readonly reason?: string;
   /** The place in the variable `outOfBounds`, if it may be nested as deep as one likes. The schema has a bound for all else. */
   readonly bounds?: 0 | 1;
 }
+
+const neverEnded = 'beyond which an object could become too large to be disabled or deleted; make it smaller';
+
+/** Of a variable with a spec. The schema says how deep these fields may be nested. */
+const heldOf = (spec: string): string =>
+  `[${heldFields.map((field) => `dyn(${spec}[?'${field}'].orValue(''))`).join(', ')}]`;
 
 const parts: Readonly<Record<string, Part>> = {
   spec: {
@@ -91,6 +100,12 @@ const parts: Readonly<Record<string, Part>> = {
     ...{ limit: 400_000, unit: 'bytes of JSON' },
     of: (object) => jsonBytesOf(specOf(object)),
     bounds: 0,
+  },
+  held: {
+    path: `spec.${heldFields.join(', spec.')} together`,
+    ...{ limit: maxHeldBytes, unit: 'bytes of JSON' },
+    of: (object) => jsonBytesOf(heldOf(object === 'object' ? 'variables.spec' : 'variables.oldSpec')),
+    reason: 'which would fill the memory of the gateways; make them smaller, or make several credentials',
   },
   labels: {
     path: 'metadata.labels',
@@ -166,7 +181,7 @@ const disablesNow = cel`
 const conditionOf = (name: string, limit: string): string => {
   const within = `variables.${name}Size <= ${limit} || variables.${name}Size <= variables.${name}SizeBefore`;
   // Asked first, because to measure a spec from before the limits may cost more than the API server allows.
-  if (name === 'spec') return `variables.onlyDisabled || ${within}`;
+  if (name === 'spec' || name === 'held') return `variables.onlyDisabled || ${within}`;
   if (name !== 'managers') return within;
   return cel`
     variables.managersSize <= ${limit} + ${room}
@@ -175,16 +190,15 @@ const conditionOf = (name: string, limit: string): string => {
   `;
 };
 
-const validations = Object.entries(parts).map(([name, { path, limit, unit, bounds }]) => {
-  const deep = bounds === undefined ? '' : ', or nested too deep';
-  return {
-    expression: conditionOf(name, limit.toString()),
-    ...naming(
-      'ERR_POLICY_TOO_LARGE',
-      `${path}: larger than ${limit} ${unit}${deep}, beyond which an object could become too large to be disabled or deleted; make it smaller`,
-    ),
-  };
-});
+const validations = Object.entries(parts).map(
+  ([name, { path, limit, unit, bounds, reason = neverEnded }]) => {
+    const deep = bounds === undefined ? '' : ', or nested too deep';
+    return {
+      expression: conditionOf(name, limit.toString()),
+      ...naming('ERR_POLICY_TOO_LARGE', `${path}: larger than ${limit} ${unit}${deep}, ${reason}`),
+    };
+  },
+);
 
 export const objectSize = validating({
   name: 'latchkey-object-size',
@@ -192,7 +206,8 @@ export const objectSize = validating({
   about: text`
     How large an object may be. Near the limit of etcd (1.5 MB) an object can be neither disabled nor deleted, because both make
     it larger: its key would be without end. The API server stores JSON, in which one character takes up to six bytes. So
-    each part that can grow has a limit, and all of them together stay below that of etcd, with room for the status.
+    each part that can grow has a limit, and all of them together stay below that of etcd, with room for the status. Parts that
+    the operator and the gateways keep in memory have a much smaller one.
 
     An object from before the limits may stay as large as it is, may shrink, may be disabled, and may always be released and
     deleted. One with more parts than the API server counts for a policy may only be released and deleted.
