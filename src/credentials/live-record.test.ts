@@ -122,6 +122,25 @@ describe('the size of an object', () => {
     if (!isWithin) expect(record.scope).toEqual({});
   });
 
+  it.each([annotations.createdWith, annotations.exchangedIssuer, annotations.exchangedSubject])(
+    'has a bound for what stays in memory of the annotation %s',
+    (name) => {
+      const record = (length: number) =>
+        toLiveRecord(
+          credentialObject({
+            annotations: { [annotations.exchangedIssuer]: 'ci', [name]: `a/${'x'.repeat(length)}` },
+          }),
+          'OwnedAccessKey',
+        );
+      expect(record(60).problem).toBeUndefined();
+      expect(record(2_048).problem).toMatchObject({
+        reason: 'ObjectTooLarge',
+        message: expect.stringContaining(name),
+      });
+      expect(JSON.stringify(record(2_048)).length).toBeLessThan(2_000);
+    },
+  );
+
   it('is too large where it is nested too deep to be written', () => {
     let deep: unknown = 0;
     for (let level = 0; level < 100_000; level++) deep = [deep];

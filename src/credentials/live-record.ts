@@ -33,7 +33,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
   const { identity, refusal } = namedBy(spec);
   const tooLarge = sizeProblem(object);
   // Nothing is kept of what no one may use: memory is for all.
-  const held = tooLarge === undefined ? spec : { scope: {} };
+  const held = tooLarge === undefined ? { spec, annotations } : { spec: { scope: {} }, annotations: {} };
   const requester = shared.json(parseRequester(annotations));
   const accessKey = shared.text(asText(spec['accessKey']));
   const owned = { kind, accessKey, identity, requester } as Owned;
@@ -48,7 +48,7 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     created: parseInstant(metadata['creationTimestamp']) ?? 0,
     deleted: parseEnd(metadata['deletionTimestamp']),
     requester,
-    createdWith: shared.text(asText(annotations[annotationNames.createdWith])),
+    createdWith: shared.text(asText(held.annotations[annotationNames.createdWith])),
     fingerprints: presentFingerprints(spec, status),
     specKey: readSpecKey(spec['key'], status),
     type: shared.text(asText(spec['type'])),
@@ -58,11 +58,11 @@ export function toLiveRecord(object: unknown, kind: CredentialKind): LiveRecord 
     ttl: toLifetime(spec[kind === 'VirtualClusterInstanceKubeConfig' ? 'certificateTTL' : 'ttl']),
     ttlAfterLastActivity: spec['ttlAfterLastActivity'] === true,
     kubeConfig: kind === 'VirtualClusterInstanceKubeConfig' ? parseKubeConfigSpec(spec, name) : undefined,
-    scope: shared.json(held['scope']),
-    rules: shared.json(parseRules(held['rules'])),
+    scope: shared.json(held.spec['scope']),
+    rules: shared.json(parseRules(held.spec['rules'])),
     allowPlatformCli: spec['allowPlatformCli'] === true,
     secretRef: kind === 'OwnedAccessKey' ? parseSecretRef(spec['secretRef']) : undefined,
-    exchange: kind === 'OwnedAccessKey' ? parseExchange(held, annotations) : undefined,
+    exchange: kind === 'OwnedAccessKey' ? parseExchange(held.spec, held.annotations) : undefined,
     accessKey,
     allowedNamespaces: shared.json(asTexts(spec['allowedNamespaces'])),
     status,

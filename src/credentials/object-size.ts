@@ -1,4 +1,5 @@
-import { asObject } from '../api/json.ts';
+import { asObject, asText } from '../api/json.ts';
+import { annotations as names } from '../api/names.ts';
 import { type Problem, reasons } from '../api/reasons.ts';
 
 /** Bytes as the API server stores them. etcd takes one and a half times as much, so that there is room for a deletion timestamp. */
@@ -14,6 +15,11 @@ export const maxHeldBytes = 32_768;
 /** Of an object that passed while no policy said so. The policy counts some characters as more bytes than they are, and never as fewer. */
 const maxHeldAnyway = 2 * maxHeldBytes;
 
+/** Annotations that stay in memory as well. What we write there is never as long, but anyone may set them at a creation. */
+const heldAnnotations = [names.createdWith, names.exchangedIssuer, names.exchangedSubject] as const;
+/** Characters of each. */
+const maxHeldAnnotation = 2_048;
+
 /** Characters of the held fields as JSON: never more than bytes. Throws for what is nested too deep to be written. */
 export function lengthOfHeld(spec: Readonly<Record<string, unknown>>): number {
   return heldFields.reduce((sum, field) => sum + (JSON.stringify(spec[field]) ?? '').length, 0);
@@ -25,19 +31,22 @@ export function lengthOfHeld(spec: Readonly<Record<string, unknown>>): number {
  */
 export function sizeProblem(object: unknown): Problem | undefined {
   const text = textOf(object);
-  if (text === undefined || !isWithinSize(text)) {
-    return {
-      reason: reasons.objectTooLarge,
-      message: 'the object is larger than 1 MB; shorten spec, labels and annotations',
-    };
-  }
-  if (text.length <= maxHeldAnyway || lengthOfHeld(asObject(asObject(object)['spec'])) <= maxHeldAnyway)
-    return undefined;
-  return {
-    reason: reasons.objectTooLarge,
-    message: `spec.${heldFields.join(', spec.')} are larger than ${maxHeldBytes} bytes together; shorten them, or make several credentials`,
-  };
+  if (text === undefined || !isWithinSize(text))
+    return tooLarge('the object is larger than 1 MB; shorten spec, labels and annotations');
+  const { metadata, spec } = asObject(object);
+  const annotations = asObject(asObject(metadata)['annotations']);
+  const long = heldAnnotations.find((name) => (asText(annotations[name]) ?? '').length > maxHeldAnnotation);
+  if (long !== undefined)
+    return tooLarge(
+      `the annotation ${long} is longer than ${maxHeldAnnotation} characters; create the object again without it`,
+    );
+  if (text.length <= maxHeldAnyway || lengthOfHeld(asObject(spec)) <= maxHeldAnyway) return undefined;
+  return tooLarge(
+    `spec.${heldFields.join(', spec.')} are larger than ${maxHeldBytes} bytes together; shorten them, or make several credentials`,
+  );
 }
+
+const tooLarge = (message: string): Problem => ({ reason: reasons.objectTooLarge, message });
 
 /** `undefined` for what is nested too deep to be written. */
 function textOf(object: unknown): string | undefined {

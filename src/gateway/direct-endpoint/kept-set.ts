@@ -141,14 +141,14 @@ function* linesInTurn(entries: Iterable<Entry>): Generator<string> {
   const lengths = new Map<string, number>();
   const later: Entry[] = [];
   for (const entry of entries) {
-    const line = renderLine(entry);
     const [, { user }] = entry;
-    const length = (lengths.get(user) ?? 0) + line.length;
-    if (length > maxUserLength) {
+    const length = lengths.get(user) ?? 0;
+    if (length >= maxUserLength) {
       later.push(entry);
       continue;
     }
-    lengths.set(user, length);
+    const line = renderLine(entry);
+    lengths.set(user, length + line.length);
     yield line;
   }
   for (const entry of later) yield renderLine(entry);

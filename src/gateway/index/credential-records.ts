@@ -4,9 +4,9 @@ import { asCount, asObject } from '../../api/json.ts';
 import { reasons } from '../../api/reasons.ts';
 import { credentialResources } from '../../api/resources.ts';
 import { parseConditions } from '../../credentials/confirmation.ts';
-import { compareFingerprint } from '../../credentials/fingerprint.ts';
 import { toLiveRecord } from '../../credentials/live-record.ts';
-import type { KubeConfigAuth, LiveRecord } from '../../credentials/record.ts';
+import { isConfirmed } from '../../credentials/liveness.ts';
+import type { KubeConfigAuth, LiveRecord, Slots } from '../../credentials/record.ts';
 import { Store } from '../../kube/cache/store.ts';
 import { provenWatches } from '../../kube/cache/watch-requests.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -53,28 +53,36 @@ export function hashesOf({ specKey, status }: LiveRecord): readonly string[] {
   return [...new Set(hashes.filter((hash) => hash !== undefined && hash !== ''))] as string[];
 }
 
-/**
- * The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. Of an object that the
- * operator has not confirmed no scope is kept: it grants nothing, and one user may make any number of them.
- */
+/** The hash of a certificate is that of a public text: who shows the certificate must not pass for its owner. */
 function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord {
   const auth = asObject((object as { status?: unknown }).status)['auth'];
   const certificate: KubeConfigAuth = 'ClientCertificate';
-  const live = toLiveRecord(object, kind);
-  const isConfirmed = compareFingerprint(live.fingerprints, live.status.fingerprint) !== 'different';
-  const record = isConfirmed ? live : withoutScope(live);
+  const record = forgetUnused(toLiveRecord(object, kind));
   if (auth !== certificate && !record.kubeConfig?.clientCert) return record;
   const { credentialHash: _, previous: __, ...status } = record.status;
   return { ...record, status };
 }
 
-/** A scope that allows nothing, in place of one that is not kept. Without any, the credential would have no limits. */
-function withoutScope(record: LiveRecord): LiveRecord {
-  const { scope, rules, ...others } = record;
-  return scope === undefined && rules === undefined ? record : { ...others, scope: none };
+/**
+ * Of a credential that grants nothing, no scope is kept: one user may make any number of them, and the memory is for all. In place of a
+ * scope stands one that allows nothing, because without any the credential would have no limits.
+ */
+function forgetUnused(record: LiveRecord): LiveRecord {
+  if (record.problem === undefined && isConfirmed(record)) return record;
+  const { scope, rules, exchange } = record;
+  const hasScope = scope !== undefined || rules !== undefined;
+  return {
+    ...record,
+    scope: hasScope ? none : undefined,
+    rules: undefined,
+    exchange: isLong(exchange?.trust) ? undefined : exchange,
+  } as Slots<LiveRecord> as LiveRecord;
 }
 
 const none = Object.freeze({});
+
+/** A short one says to pipelines why they get nothing. */
+const isLong = (trust: unknown): boolean => trust !== undefined && JSON.stringify(trust).length > 2_048;
 
 /**
  * Whether a key that was disabled is enabled by its spec alone. The policy that says who may enable it may be away for a moment, so only
