@@ -102,7 +102,7 @@ describe('the limits of the schemas', () => {
       nonResourceURLs: full((i) => `/apis/${i}/*`),
       resources: full(() => ({ group: 'g', resources: full((i) => `r${i}/*`), resourceNames: names }), 16),
     };
-    const spec = { user: 'a', scope: { rules: full(() => rule, 4) } };
+    const spec = { user: 'a', scope: { rules: full(() => rule, 3) } };
     expect(await verdict(world.admin, ownedAccessKeys, spec)).toBe('accepted');
   });
 });
