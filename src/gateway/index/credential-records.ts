@@ -63,20 +63,25 @@ function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord
   return { ...record, status };
 }
 
-/**
- * Of a credential that grants nothing, no scope is kept: one user may make any number of them, and the memory is for all. In place of a
- * scope stands one that allows nothing, because without any the credential would have no limits.
- */
+/** Of a credential that grants nothing, no scope is kept: one user may make any number of them, and the memory is for all. */
 function forgetUnused(record: LiveRecord): LiveRecord {
-  if (record.problem === undefined && isConfirmed(record)) return record;
-  const { scope, rules, exchange } = record;
-  const hasScope = scope !== undefined || rules !== undefined;
+  if (record.problem === undefined && !record.disabled && isConfirmed(record)) return record;
   return {
-    ...record,
-    scope: hasScope ? none : undefined,
-    rules: undefined,
-    exchange: isLong(exchange?.trust) ? undefined : exchange,
-  } as Slots<LiveRecord> as LiveRecord;
+    ...withoutScope(record),
+    exchange: isLong(record.exchange?.trust) ? undefined : record.exchange,
+  } as LiveRecord;
+}
+
+/**
+ * The same without the parts that may be long. In place of a scope stands one that allows nothing, because without any the credential
+ * would have no limits.
+ */
+export function withoutScope(record: LiveRecord): LiveRecord {
+  const { scope, rules, exchange } = record;
+  if (scope === undefined && rules === undefined && exchange === undefined) return record;
+  const hasScope = scope !== undefined || rules !== undefined;
+  const parts = { scope: hasScope ? none : undefined, rules: undefined, exchange: undefined };
+  return { ...record, ...parts } as Slots<LiveRecord> as LiveRecord;
 }
 
 const none = Object.freeze({});

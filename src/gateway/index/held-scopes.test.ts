@@ -28,6 +28,7 @@ it.each<[string, object]>([
   const others = {
     'not confirmed': object,
     'changed since': { ...good, spec: { ...good.spec, user: 'bob' } },
+    disabled: { ...good, spec: { ...good.spec, disabled: true } },
     ended: { ...good, status: { ...good.status, credentialHash: undefined } },
     refused: {
       ...good,

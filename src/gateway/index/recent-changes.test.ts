@@ -70,3 +70,24 @@ it('forgets what is long ago', () => {
   expect(since('1999')).toBeUndefined();
   expect(since('2000')).toHaveLength(2_001);
 });
+
+it('keeps no scope of the versions that an object had: one user who changes it often would fill the memory', () => {
+  const records = new CredentialRecords();
+  const changes = new RecentChanges(records, () => '1');
+  const store = records.ofKind.OwnedAccessKey;
+  const version = (resourceVersion: string) =>
+    liveRecord({
+      spec: { user: 'alice', scope: { projects: [{ project: 'shop' }] } },
+      metadata: { resourceVersion },
+    });
+  store.upsert(version('2'));
+  store.upsert(version('3'));
+  const kept = changes.since('OwnedAccessKey', '1')?.flatMap(({ previous, current }) => [previous, current]);
+  expect(kept?.map((record) => record && [record.resourceVersion, record.scope])).toEqual([
+    undefined,
+    ['2', {}],
+    ['2', {}],
+    ['3', {}],
+  ]);
+  expect(store.get(version('3').key)?.scope).toEqual({ projects: [{ project: 'shop' }] });
+});

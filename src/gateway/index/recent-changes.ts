@@ -2,7 +2,7 @@ import { allCredentialKinds, byCredentialKind, type CredentialKind } from '../..
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
 import { isNewerVersion } from '../../kube/object.ts';
-import type { CredentialRecords } from './credential-records.ts';
+import { type CredentialRecords, withoutScope } from './credential-records.ts';
 
 export type CredentialChange = StoreChange<LiveRecord>;
 
@@ -57,7 +57,7 @@ export class RecentChanges {
     if (history.floor === undefined) return;
     const version = change.current?.resourceVersion;
     if (version !== undefined && isNewerVersion(version, history.position)) history.position = version;
-    history.changes.push({ change, position: version });
+    history.changes.push({ change: lean(change), position: version });
     if (history.changes.length > 2 * kept) forget(history);
   }
 
@@ -76,6 +76,13 @@ export class RecentChanges {
     return history;
   }
 }
+
+/** Whose a credential is does not depend on its scope, and each version of an object has a copy of that. */
+const lean = ({ previous, current, ...rest }: CredentialChange): CredentialChange => ({
+  ...rest,
+  ...(previous && { previous: withoutScope(previous) }),
+  ...(current && { current: withoutScope(current) }),
+});
 
 function forget(history: History): void {
   for (const { position = history.position } of history.changes.splice(0, kept)) {

@@ -9,7 +9,7 @@ import type { Locks } from '../../platform/locks.ts';
 import { effectiveScope, hasPlatformCli, platformCli, type RawScope } from '../../scope/effective-scope.ts';
 import { compileScope } from '../../scope/gate/compile-scope.ts';
 import type { Gate } from '../../scope/gate/gate.ts';
-import { projectOfNamespace } from '../../scope/request-path.ts';
+import { type FindProject, projectOfNamespace } from '../../scope/request-path.ts';
 import type { CredentialRecords } from './credential-records.ts';
 import type { TargetRecords } from './target-records.ts';
 
@@ -57,13 +57,27 @@ export function judge(
 ): Verdict | Refused {
   const life = judgeLife(record, hash, now, options);
   if ('reason' in life) return life;
+  const { findProject } = options.targets;
   const scopes = ownedScopes(record, life.ancestors, options.projectNamespacePrefix);
   if (scopes === undefined) return { reason: notForGateway };
   return {
     ...life,
-    gates: scopes.map(([, scope]) => compileScope(scope, options.targets.findProject)),
+    gates: scopes.map(([owner, scope]) =>
+      owner === record ? compileScope(scope, findProject) : gateOfAncestor(owner, scope, findProject),
+    ),
     gateOwners: scopes.map(([{ kind, name }]) => `${kind} "${name}"`),
   };
+}
+
+const gatesOfAncestors = new WeakMap<FindProject, WeakMap<LiveRecord, Gate>>();
+
+/** A gate is several times as large as its scope, and one user may have many keys below eight with long ones. */
+function gateOfAncestor(ancestor: LiveRecord, scope: RawScope, findProject: FindProject): Gate {
+  const gates = gatesOfAncestors.get(findProject) ?? new WeakMap<LiveRecord, Gate>();
+  gatesOfAncestors.set(findProject, gates);
+  const gate = gates.get(ancestor) ?? compileScope(scope, findProject);
+  gates.set(ancestor, gate);
+  return gate;
 }
 
 /** The same for a token at a direct endpoint, which makes gates of its scopes itself. There are many, and few are used here. */

@@ -89,6 +89,22 @@ describe('the verdict on a credential', () => {
     expect(verdicts.find(hash)).toBe(verdict);
   });
 
+  it('has the gates of the keys above in common with others below them, and no gate of its own with any', () => {
+    const { verdicts, put } = start();
+    const scope = { projects: [{ project: 'shop' }] };
+    const root = key({ name: 'root', spec: { user: 'alice', scope, key: plainKeyOf('root') } });
+    put(root);
+    const gatesOf = (name: string) => {
+      const spec = { accessKey: 'root', scope, key: plainKeyOf(name) };
+      const found = verdicts.find(put(confirmed(credentialObject({ name, spec }), [recordOf(root)])));
+      return found !== undefined && 'gates' in found ? found.gates : [];
+    };
+    const [first, second] = [gatesOf('one'), gatesOf('two')];
+    expect([first.length, second.length]).toEqual([2, 2]);
+    expect(first[1]).toBe(second[1]);
+    expect(first[0]).not.toBe(second[0]);
+  });
+
   it.each<[string, (object: CredentialObject) => CredentialObject, string]>([
     ['disabled', (object) => changed(object, { spec: { ...object.spec, disabled: true } }), 'Disabled'],
     [

@@ -58,7 +58,7 @@ const identityOf = (object: string): string => cel`
   dyn(type(${specOf(object)}) == map ? ${specOf(object)}[?'identity'].orValue({}) : {})
 `;
 
-/** The smallest limit in characters below. An object of which all parts together have no more exceeds none of the limits. */
+/** Less than the smallest limit in characters below. What has no more in all its parts together takes little memory, too. */
 const smallCharacters = 20_000;
 
 const allParts = [specOf, annotationsOf, ownersOf, managersOf].map((of) => `dyn(${of('object')})`).join(', ');

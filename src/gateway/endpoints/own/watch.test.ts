@@ -47,7 +47,10 @@ async function start() {
 
 interface Event {
   readonly type: string;
-  readonly object: { readonly kind: string; readonly metadata: { readonly name: string } };
+  readonly object: {
+    readonly kind: string;
+    readonly metadata: { readonly name: string; readonly labels?: object };
+  };
 }
 
 /** Collects the events of a watch that goes on from version 1 while the test does its part. */
@@ -97,6 +100,26 @@ describe('a watch that goes on from a list', () => {
       await waitFor('and that', () => reads('mine') === 3);
     });
     expect(events).toEqual(['MODIFIED mine', 'DELETED mine']);
+  });
+
+  it.each([
+    ['few labels', 50, true],
+    ['labels that take much memory for each watch', 100, false],
+  ])('tells of the end of an object with %s', async (_, count, isTold) => {
+    const { change, reads } = await start();
+    const labels = Object.fromEntries(
+      [...Array(count).keys()].map((index) => [`label-${index}`, 'x'.repeat(40)]),
+    );
+    const events = await watched('labelSelector=app%21%3Dshop', async () => {
+      await waitFor('it knows what was selected', () => reads('other') === 1);
+      change('mine', labels);
+      await waitFor('it has seen that', () => reads('mine') === 2);
+      change('mine', { app: 'shop' });
+      await waitFor('and that', () => reads('mine') === 3);
+    });
+    const last = events.at(-1);
+    expect(last).toMatchObject({ type: 'DELETED', object: { metadata: { name: 'mine' } } });
+    expect(Object.keys(last?.object.metadata.labels ?? {})).toHaveLength(isTold ? count : 0);
   });
 
   it('sends what has just arrived without reading it', async () => {

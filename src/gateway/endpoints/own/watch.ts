@@ -266,9 +266,13 @@ function tableTombstone(table: JsonObject, object: JsonObject): JsonObject {
   };
 }
 
+/** Characters of JSON. An object may have a hundred times as much, and one user many watches. */
+const maxLabels = 4_096;
+
 /** As much as it takes to say that it is gone: a watch may run for hours. */
 function tombstone(object: JsonObject): JsonObject {
   const { name, namespace, uid, labels } = asObject(metadataOf(object)['metadata']);
   const { apiVersion: version, kind } = object;
-  return { apiVersion: version, kind, metadata: { name, namespace, uid, labels } };
+  const isShort = JSON.stringify(labels ?? {}).length <= maxLabels;
+  return { apiVersion: version, kind, metadata: { name, namespace, uid, ...(isShort && { labels }) } };
 }
