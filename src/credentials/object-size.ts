@@ -7,6 +7,8 @@ const maxObjectSize = 1_000_000;
 
 /** The fields of `spec` that the operator and each gateway keep in memory as they are, for as long as the object exists. */
 export const heldFields = ['scope', 'rules', 'exchange', 'secretRef'] as const;
+/** The same for people. */
+export const heldPaths = heldFields.map((field) => `spec.${field}`).join(', ');
 /**
  * Of all held fields together, bytes of JSON, at admission. In memory they take up to three times as much. One user may make thousands of
  * objects, and a gateway whose memory is full serves no one.
@@ -15,7 +17,7 @@ export const maxHeldBytes = 32_768;
 /** Of an object that passed while no policy said so. The policy counts some characters as more bytes than they are, and never as fewer. */
 const maxHeldAnyway = 2 * maxHeldBytes;
 
-/** Annotations that stay in memory as well. What we write there is never as long, but anyone may set them at a creation. */
+/** Annotations that stay in memory as well. What we write there is never as long, but others may have set them. */
 const heldAnnotations = [names.createdWith, names.exchangedIssuer, names.exchangedSubject] as const;
 /** Characters of each. */
 const maxHeldAnnotation = 2_048;
@@ -26,8 +28,8 @@ export function lengthOfHeld(spec: Readonly<Record<string, unknown>>): number {
 }
 
 /**
- * An object at the limit of etcd can be neither disabled nor deleted, because both make it larger. So padding an
- * object must end its credential, not protect it.
+ * Why an object is too large to grant anything. At the limit of etcd it can be neither disabled nor deleted, because both make it larger. So
+ * padding an object must end its credential, not protect it.
  */
 export function sizeProblem(object: unknown): Problem | undefined {
   const text = textOf(object);
@@ -42,7 +44,7 @@ export function sizeProblem(object: unknown): Problem | undefined {
     );
   if (text.length <= maxHeldAnyway || lengthOfHeld(asObject(spec)) <= maxHeldAnyway) return undefined;
   return tooLarge(
-    `spec.${heldFields.join(', spec.')} are larger than ${maxHeldBytes} bytes together; shorten them, or make several credentials`,
+    `${heldPaths} are larger than ${maxHeldBytes} bytes together; shorten them, or make several credentials`,
   );
 }
 

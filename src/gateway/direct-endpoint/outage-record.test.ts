@@ -66,6 +66,13 @@ async function setUp() {
   return { clock, state, record, followed, restored, run, until };
 }
 
+/** One that ends before it has sent all. */
+function cutStream(followed: FollowedCredentials, uid = 'u1'): void {
+  followed.begin();
+  followed.take({ ...start, object: { cluster: 'edge', uid } });
+  followed.end();
+}
+
 describe('the set of an earlier process', () => {
   it('counts once the platform has said nothing for so long that it is away, and not before', async () => {
     const { clock, state, record, followed, restored, run } = await setUp();
@@ -86,9 +93,7 @@ describe('the set of an earlier process', () => {
     run();
     for (let cut = 0; cut < 5; cut += 1) {
       await clock.advanceAsync(5_000, 1_000);
-      followed.begin();
-      followed.take(start);
-      followed.end();
+      cutStream(followed);
     }
     expect(followed.find(hash)).toBeUndefined();
     await clock.advanceAsync(7_000, 1_000);
@@ -100,9 +105,7 @@ describe('the set of an earlier process', () => {
     state.isThere = true;
     await record.load();
     run();
-    followed.begin();
-    followed.take({ ...start, object: { cluster: 'edge', uid: 'u2' } });
-    followed.end();
+    cutStream(followed, 'u2');
     await clock.advanceAsync(20_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
     expect(followed.problem()).toBeDefined();
@@ -158,9 +161,7 @@ describe('the set of an earlier process', () => {
     await clock.advanceAsync(10_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
     // Another Cluster has its name, and the first stream of it is cut.
-    followed.begin();
-    followed.take({ ...start, object: { cluster: 'edge', uid: 'u2' } });
-    followed.end();
+    cutStream(followed, 'u2');
     await clock.advanceAsync(10_000, 1_000);
     expect(followed.find(hash)).toBeUndefined();
   });

@@ -64,24 +64,19 @@ function projectCredential(object: KubeObject, kind: CredentialKind): LiveRecord
 }
 
 /** Of a credential that grants nothing, no scope is kept: one user may make any number of them, and the memory is for all. */
-function forgetUnused(record: LiveRecord): LiveRecord {
-  if (record.problem === undefined && !record.disabled && isConfirmed(record)) return record;
-  return {
-    ...withoutScope(record),
-    exchange: isLong(record.exchange?.trust) ? undefined : record.exchange,
-  } as LiveRecord;
-}
+const forgetUnused = (record: LiveRecord): LiveRecord =>
+  record.problem === undefined && !record.disabled && isConfirmed(record) ? record : withoutLongParts(record);
 
-/**
- * The same without the parts that may be long. In place of a scope stands one that allows nothing, because without any the credential
- * would have no limits.
- */
-export function withoutScope(record: LiveRecord): LiveRecord {
+/** In place of a scope stands one that allows nothing, because without any the credential would have no limits. */
+export function withoutLongParts(record: LiveRecord): LiveRecord {
   const { scope, rules, exchange } = record;
   if (scope === undefined && rules === undefined && exchange === undefined) return record;
-  const hasScope = scope !== undefined || rules !== undefined;
-  const parts = { scope: hasScope ? none : undefined, rules: undefined, exchange: undefined };
-  return { ...record, ...parts } as Slots<LiveRecord> as LiveRecord;
+  return {
+    ...record,
+    scope: scope === undefined && rules === undefined ? undefined : none,
+    rules: undefined,
+    exchange: isLong(exchange?.trust) ? undefined : exchange,
+  } as Slots<LiveRecord> as LiveRecord;
 }
 
 const none = Object.freeze({});

@@ -2,7 +2,7 @@ import { allCredentialKinds, byCredentialKind, type CredentialKind } from '../..
 import type { LiveRecord } from '../../credentials/record.ts';
 import type { StoreChange } from '../../kube/cache/store.ts';
 import { isNewerVersion } from '../../kube/object.ts';
-import { type CredentialRecords, withoutScope } from './credential-records.ts';
+import { type CredentialRecords, withoutLongParts } from './credential-records.ts';
 
 export type CredentialChange = StoreChange<LiveRecord>;
 
@@ -80,8 +80,8 @@ export class RecentChanges {
 /** Whose a credential is does not depend on its scope, and each version of an object has a copy of that. */
 const lean = ({ previous, current, ...rest }: CredentialChange): CredentialChange => ({
   ...rest,
-  ...(previous && { previous: withoutScope(previous) }),
-  ...(current && { current: withoutScope(current) }),
+  ...(previous && { previous: withoutLongParts(previous) }),
+  ...(current && { current: withoutLongParts(current) }),
 });
 
 function forget(history: History): void {

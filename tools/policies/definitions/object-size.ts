@@ -1,4 +1,4 @@
-import { heldFields, maxHeldBytes } from '../../../src/credentials/object-size.ts';
+import { heldFields, heldPaths, maxHeldBytes } from '../../../src/credentials/object-size.ts';
 import { inSpec, kinds, notExempt, oldSpec, spec } from '../fragments.ts';
 import { naming, validating } from '../policy.ts';
 import { cel, text } from '../text.ts';
@@ -102,7 +102,7 @@ const parts: Readonly<Record<string, Part>> = {
     bounds: 0,
   },
   held: {
-    path: `spec.${heldFields.join(', spec.')} together`,
+    path: `${heldPaths} together`,
     ...{ limit: maxHeldBytes, unit: 'bytes of JSON' },
     of: (object) => jsonBytesOf(heldOf(object === 'object' ? 'variables.spec' : 'variables.oldSpec')),
     reason: 'which would fill the memory of the gateways; make them smaller, or make several credentials',

@@ -9,7 +9,7 @@ import {
 } from '../../../api/resources.ts';
 import type { Identity } from '../../../credentials/identity.ts';
 import { toLiveRecord } from '../../../credentials/live-record.ts';
-import { heldFields, lengthOfHeld, maxHeldBytes } from '../../../credentials/object-size.ts';
+import { heldPaths, lengthOfHeld, maxHeldBytes } from '../../../credentials/object-size.ts';
 import type { CredentialKind, LiveRecord } from '../../../credentials/record.ts';
 import type { SitePolicy } from '../../../credentials/site-policy.ts';
 import { type KeptParts, nothingKept, sitePolicyRefusal } from '../../../credentials/site-policy-refusal.ts';
@@ -130,12 +130,10 @@ export function refuseLarge(object: JsonObject, stored: JsonObject = {}): void {
   const size = lengthOfSpec(object);
   if (size > maxSpec && size > lengthOfSpec(stored))
     refuse('ERR_OBJECT_TOO_LARGE', { field: 'spec', bytes: maxSpec });
+  if (size <= maxHeldBytes) return;
   const held = lengthOfHeld(asObject(object['spec']));
   if (held > maxHeldBytes && held > lengthOfHeld(asObject(stored['spec'])))
-    refuse('ERR_OBJECT_TOO_LARGE', {
-      field: `spec.${heldFields.join(', spec.')} together`,
-      bytes: maxHeldBytes,
-    });
+    refuse('ERR_OBJECT_TOO_LARGE', { field: `${heldPaths} together`, bytes: maxHeldBytes });
 }
 
 /** As JSON, but for `disabled`: whatever its size, a credential can be stopped. */
